@@ -1,0 +1,1 @@
+"""What a measurement is, and the arithmetic on it. Pure: no clock, no file, no socket."""
