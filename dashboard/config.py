@@ -1,0 +1,23 @@
+"""What the web process is told to do: plain values, translated from the settings by the command line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class WebConfig:
+    """Everything the web process needs to know.
+
+    token: what a visitor must present; None only where `host` is the loopback interface.
+    allowed_hosts: names (without port) that a request's Host header may carry, beside loopback names and `host` itself;
+    `*` is understood in front of a domain (`*.example.org`).
+    demo_control_url: base address of the simulator's fault panel, None outside the demo.
+    """
+
+    store_url: str
+    host: str = "127.0.0.1"
+    port: int = 8050
+    token: str | None = field(default=None, repr=False)
+    allowed_hosts: tuple[str, ...] = ()
+    demo_control_url: str | None = None
