@@ -1,0 +1,31 @@
+"""What can go wrong with a store, as few classes as a caller can act upon. Each message is a sentence for people."""
+
+from __future__ import annotations
+
+
+class StoreError(Exception):
+    """The store cannot do what was asked; the message says why and what to do."""
+
+
+class StoreBusy(StoreError):
+    """Another process holds the lock for longer than we wait. Nothing was written: try again with the next tick."""
+
+
+class StoreFull(StoreError):
+    """The disk, or the size the file may have, is used up. Nothing was written."""
+
+
+class StoreReadOnly(StoreError):
+    """The file or its directory does not let this process write."""
+
+
+class StoreNotReady(StoreError):
+    """There is no store yet, or an older one that the collector has not migrated yet: wait for the collector."""
+
+
+class StoreBroken(StoreError):
+    """The file is not a database, or is damaged."""
+
+
+class StoreNewer(StoreError):
+    """A newer version of this program wrote the store; this one does not understand it."""

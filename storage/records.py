@@ -1,0 +1,163 @@
+"""What the store takes and gives back: plain values, no SQL. Every time is epoch milliseconds of the hub's clock."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from telemetry.model import Series
+
+Values = Sequence[float] | npt.NDArray[np.float64]
+WRAP = "wrap"
+"""The one reason of an `Offset` that is no restart: the counter's width ran out, and it went on counting."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Row:
+    """One target at one tick: float64[series] in the order of its layout, NaN where there is no number.
+
+    Counters are stored unwrapped. The store gives `values` back as a numpy array.
+    """
+
+    tick: int
+    target: str
+    at_ms: int
+    layout: int
+    values: Values
+
+    def __eq__(self, other: object) -> bool:
+        """Equal in every field; NaN equals NaN."""
+        if not isinstance(other, Row):
+            return NotImplemented
+        return (self.tick, self.target, self.at_ms, self.layout) == (
+            other.tick,
+            other.target,
+            other.at_ms,
+            other.layout,
+        ) and np.array_equal(np.asarray(self.values, float), np.asarray(other.values, float), equal_nan=True)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, slots=True)
+class Offset:
+    """A reset, wrap or beginning of a counter: from this tick on value = raw + offset."""
+
+    target: str
+    metric: str
+    labels: tuple[tuple[str, str], ...]
+    tick: int
+    offset: float
+    reason: str
+
+    @property
+    def series(self) -> Series:
+        """The series that it belongs to."""
+        return Series(self.target, self.metric, self.labels)
+
+
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """From when to when, and why, a metric (None: the whole target) had no value; `end_ms` None = still so."""
+
+    target: str
+    metric: str | None
+    start_ms: int
+    end_ms: int | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A slowly changing text about a target, true from start (inclusive) to end (exclusive, None = still)."""
+
+    target: str
+    name: str
+    value: str
+    start_ms: int
+    end_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A time and a text. `id` is given by the store; what is passed in is ignored."""
+
+    id: int
+    at_ms: int
+    target: str
+    kind: str
+    text: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """A finished prefill; tokens and seconds (its length by the rules of measurement) are None where unknown."""
+
+    deployment: str
+    target: str
+    engine: str
+    start_ms: int
+    end_ms: int
+    tokens: int | None
+    seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What a person asked for; the collector applies it in its tick. `applied_ms` None = not yet."""
+
+    id: int
+    at_ms: int
+    kind: str
+    payload: Mapping[str, Any]
+    applied_ms: int | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One transaction of samples. `first_tick` > `last_tick` when it held no row, so that range is empty."""
+
+    sequence: int
+    at_ms: int
+    first_tick: int
+    last_tick: int
+
+
+@dataclass(frozen=True, slots=True)
+class TargetRow:
+    """Current state of a target. kind: "node" or "engine"; `last_ok_ms` None = never read."""
+
+    name: str
+    kind: str
+    url: str
+    interval_ms: int
+    state: str
+    reason: str
+    since_ms: int
+    last_ok_ms: int | None
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What one tick writes, all or nothing.
+
+    facts: as they are seen; the store ends the one before when the value changed, and ignores what it knows.
+    absences_closed: with their `end_ms`; found again by target, metric and `start_ms`.
+    targets: replace what was known of a target of the same name.
+    """
+
+    rows: Sequence[Row] = ()
+    offsets: Sequence[Offset] = ()
+    absences_opened: Sequence[Absence] = ()
+    absences_closed: Sequence[Absence] = ()
+    facts: Sequence[Fact] = ()
+    events: Sequence[Event] = ()
+    episodes: Sequence[Episode] = ()
+    targets: Sequence[TargetRow] = ()
