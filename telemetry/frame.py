@@ -52,9 +52,7 @@ class Frame:
         """These rows, in this order."""
         index = np.asarray(rows, dtype=np.intp)
         series = tuple(self.series[row] for row in rows)
-        return Frame(
-            self.ticks, series, self.values[index], self.at_ms[index], self.breaks[index], self.gap_ms[index]
-        )
+        return Frame(self.ticks, series, self.values[index], self.at_ms[index], self.breaks[index], self.gap_ms[index])
 
     def between(self, start_ms: float, end_ms: float) -> Frame:
         """The ticks of start ≤ tick ≤ end."""

@@ -81,6 +81,7 @@ class Metric:
     across: fold over devices, engines and nodes.
     bits: width at which a counter wraps; 64 means that it never does, so a smaller value is a restart.
     states: names of a STATE metric's codes, in order from 0.
+    at_first_use: the series appears on its page only after its first use, so an absent one stood at 0.
     formerly: earlier catalogue names, which `catalog.find` still understands.
     """
 
@@ -97,6 +98,7 @@ class Metric:
     bits: int = 64
     limits: Limits | None = None
     states: tuple[str, ...] = ()
+    at_first_use: bool = False
     formerly: tuple[str, ...] = ()
 
 

@@ -18,7 +18,8 @@ def _engine(
     group: str = "engine",
     **more: object,
 ) -> Metric:
-    return Metric(name, label, text, unit, kind, Scope.ENGINE, group, by=by, **more)  # type: ignore[arg-type]
+    counts = kind in (Kind.COUNTER, Kind.HISTOGRAM)
+    return Metric(name, label, text, unit, kind, Scope.ENGINE, group, by=by, at_first_use=counts, **more)  # type: ignore[arg-type]
 
 
 def _histogram(name: str, label: str, text: str, unit: Unit = Unit.SECONDS) -> Metric:

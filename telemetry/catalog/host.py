@@ -8,7 +8,8 @@ OUTCOMES = ("ok", "nothing here", "failed")
 def _host(
     name: str, label: str, text: str, unit: Unit, kind: Kind = Kind.GAUGE, group: str = "host", **more: object
 ) -> Metric:
-    return Metric(name, label, text, unit, kind, Scope.NODE, group, **more)  # type: ignore[arg-type]
+    counts_from_start = group == "kernel"
+    return Metric(name, label, text, unit, kind, Scope.NODE, group, at_first_use=counts_from_start, **more)  # type: ignore[arg-type]
 
 
 CPU_BUSY = _host(

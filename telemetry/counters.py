@@ -1,0 +1,147 @@
+"""Counters: unwrapping at ingest, and increases over windows of what was unwrapped.
+
+A stored counter is raw + offset, monotone from 0 since the series began; resets and wraps change the offset only.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import numpy as np
+
+from telemetry.frame import Bools, Floats, Frame
+
+NOMINAL_PER_GAP = 2.5
+"""A gap is more than this many nominal intervals without a sample."""
+
+
+class Step(Enum):
+    """What one step of a raw counter was."""
+
+    FORWARD = "forward"
+    WRAP = "wrap"
+    RESTART = "restart"
+    FIRST_SAMPLE = "first sample"
+    FIRST_USE = "first use"
+
+
+def judge(previous: float | None, current: float, *, bits: int, restarted: bool, from_zero: bool) -> tuple[float, Step]:
+    """Increase that a raw counter made, and what kind of step it was. The only place that decides this.
+
+    previous: last raw value, None when the series was never seen.
+    bits: width at which the counter wraps; 64 never wraps.
+    restarted: its source is known to have started since the last successful reading.
+    from_zero: the last successful reading showed the page without this series, and it appears at first use.
+
+    >>> judge(10, 15, bits=64, restarted=False, from_zero=False)
+    (5, <Step.FORWARD: 'forward'>)
+    >>> judge(4294967290, 14, bits=32, restarted=False, from_zero=False)
+    (20, <Step.WRAP: 'wrap'>)
+    >>> judge(900, 14, bits=64, restarted=False, from_zero=False)
+    (14, <Step.RESTART: 'restart'>)
+    """
+    if previous is None:
+        if restarted or from_zero:
+            return current, Step.FIRST_USE
+        return 0.0, Step.FIRST_SAMPLE
+    if restarted:
+        return current, Step.RESTART
+    if current >= previous:
+        return current - previous, Step.FORWARD
+    if bits < 64 and previous > 2.0 ** (bits - 1):
+        return current - previous + 2.0**bits, Step.WRAP
+    return current, Step.RESTART
+
+
+def bad_steps(at_ms: Floats, breaks: Bools, known: Bools, gap_ms: float) -> Floats:
+    """Running count, over the known samples of one series, of steps that no window may contain.
+
+    A step is bad when it crosses a gap or a restart; two known samples with the same count have none between them.
+    """
+    positions = np.flatnonzero(known)
+    crossed = np.cumsum(breaks)[positions]
+    bad = np.zeros(len(positions), dtype=np.int64)
+    bad[1:] = (np.diff(at_ms[positions]) > gap_ms) | (np.diff(crossed) > 0)
+    return np.cumsum(bad).astype(np.float64)
+
+
+def trailing_increase(frame: Frame, window_ms: float) -> Floats:
+    """Increase of each counter over the window that ends at each sample: float64[series, tick].
+
+    The counter is interpolated linearly at the window's start. NaN where there is no sample, where the window
+    reaches before the first one, touches a gap or a restart, or is shorter than the nominal interval.
+    """
+    result = np.full(frame.values.shape, np.nan)
+    for row in range(len(frame.series)):
+        if window_ms < frame.gap_ms[row] / NOMINAL_PER_GAP:
+            continue
+        known = ~np.isnan(frame.values[row])
+        if np.count_nonzero(known) < 2:
+            continue
+        bad = bad_steps(frame.at_ms[row], frame.breaks[row], known, float(frame.gap_ms[row]))
+        result[row, known] = _window(frame.at_ms[row, known], frame.values[row, known], bad, window_ms)
+    return result
+
+
+def _window(at: Floats, values: Floats, bad: Floats, window_ms: float) -> Floats:
+    start = at - window_ms
+    before = np.searchsorted(at, start, side="right").astype(np.intp) - 1
+    usable = before >= 0
+    left = np.where(usable, before, 0)
+    right = np.minimum(left + 1, len(at) - 1)
+    width = np.maximum(at[right] - at[left], 1e-9)
+    at_start = values[left] + (values[right] - values[left]) * (start - at[left]) / width
+    usable &= bad == bad[left]
+    return np.where(usable, values - at_start, np.nan)
+
+
+def integral(frame: Frame) -> Frame:
+    """Running integral (value × seconds, trapezoid) of gauges, as a frame of counters that starts at 0.
+
+    A step over a gap adds its trapezoid like any other, but no trailing window may contain it.
+    """
+    values = np.full(frame.values.shape, np.nan)
+    for row in range(len(frame.series)):
+        known = ~np.isnan(frame.values[row])
+        at, level = frame.at_ms[row, known] / 1000.0, frame.values[row, known]
+        if len(at):
+            steps = np.diff(at) * (level[1:] + level[:-1]) / 2.0
+            values[row, known] = np.concatenate(([0.0], np.cumsum(steps)))
+    return Frame(frame.ticks, frame.series, values, frame.at_ms, frame.breaks, frame.gap_ms)
+
+
+def increase(frame: Frame, start_ms: float, end_ms: float) -> Floats:
+    """Increase of each counter from the last sample at or before start to the last at or before end.
+
+    What happened in gaps and over restarts is included. A series that begins inside the window counts from its first
+    sample. NaN for a series without a sample up to the end. Increases over any split of a range add up to the whole.
+    """
+    result = np.full(len(frame.series), np.nan)
+    high = int(np.searchsorted(frame.ticks, end_ms, side="right"))
+    low = int(np.searchsorted(frame.ticks, start_ms, side="right"))
+    for row in range(len(frame.series)):
+        known = np.flatnonzero(~np.isnan(frame.values[row, :high]))
+        if len(known):
+            before = known[known < low]
+            first = before[-1] if len(before) else known[0]
+            result[row] = frame.values[row, known[-1]] - frame.values[row, first]
+    return result
+
+
+def active_windows(at_ms: Floats, values: Floats, pause_ms: float) -> list[tuple[float, float, float]]:
+    """Stretches in which a counter moved: (start, end, increase), start and end in milliseconds.
+
+    Each runs from the last sample before its first increase to the sample of its last one; stretches are apart when
+    the counter stood still for more than `pause_ms`. NaN samples are passed over.
+    """
+    known = ~np.isnan(values)
+    at, level = at_ms[known], values[known]
+    moved = np.flatnonzero(np.diff(level) > 0)
+    windows: list[tuple[float, float, float]] = []
+    for step in moved.tolist():
+        start, end, gain = at[step], at[step + 1], level[step + 1] - level[step]
+        if windows and start - windows[-1][1] <= pause_ms:
+            windows[-1] = (windows[-1][0], float(end), windows[-1][2] + float(gain))
+        else:
+            windows.append((float(start), float(end), float(gain)))
+    return windows

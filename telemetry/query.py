@@ -1,0 +1,142 @@
+"""One question to the history, and its answer: the same object serves pages, API, summaries and exports."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from telemetry import catalog, ratios
+from telemetry.counters import trailing_increase
+from telemetry.frame import Floats, Frame, Ints
+from telemetry.histograms import quantile
+from telemetry.model import PARTS, Kind, Metric, Ratio, Scope, Series, part
+from telemetry.rollup import bin_width, envelope
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """metric: what; start_ms, end_ms: closed range of ticks; points: at most so many, None for every sample.
+
+    targets: names to keep, None for all. labels: label values to keep, by label.
+    total: fold all series into one line (ratios: Σ ∕ Σ; others: the catalogue's fold across devices).
+    quantile: for histograms, which one of a trailing window of 5 minutes.
+    """
+
+    metric: Metric | Ratio
+    start_ms: int
+    end_ms: int
+    points: int | None = None
+    targets: frozenset[str] | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    total: bool = False
+    quantile: float = 0.5
+
+    @property
+    def lead_ms(self) -> int:
+        """How long before the start samples are needed for the first trailing window."""
+        if isinstance(self.metric, Ratio):
+            return int(self.metric.window_s * 1000) + ratios.SILENT_MS
+        return 300_000 if self.metric.kind is Kind.HISTOGRAM else 0
+
+    def stored(self) -> Collection[str]:
+        """Names of the stored metrics that answer needs."""
+        if isinstance(self.metric, Ratio):
+            return ratios.stored_names(self.metric)
+        if self.metric.kind is Kind.HISTOGRAM:
+            return [part(self.metric, name).name for name in PARTS]
+        return [self.metric.name]
+
+    def wants(self, series: Series) -> bool:
+        """Whether a stored series takes part in the answer."""
+        if self.targets is not None and series.target not in self.targets and not self._crosses(series):
+            return False
+        return all(series.label(key) in (value, None) for key, value in self.labels.items())
+
+    def _crosses(self, series: Series) -> bool:
+        """A ratio of a node's and an engine's metrics keeps its denominator when nodes are filtered."""
+        if not isinstance(self.metric, Ratio) or self.metric.scope is not Scope.CLUSTER:
+            return False
+        return catalog.stored(series.metric).scope is Scope.ENGINE
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of an answer. labels: what it is of, `target` included unless folded away.
+
+    t_ms: int64[n]. values: float64[n] of single samples, or None when reduced to minimum, maximum and mean per bin.
+    """
+
+    labels: Mapping[str, str]
+    t_ms: Ints
+    values: Floats | None
+    minimum: Floats | None = None
+    maximum: Floats | None = None
+    mean: Floats | None = None
+
+
+def answer(query: Query, frame: Frame, step_ms: int = 1000) -> list[Line]:
+    """Lines for a query, from a frame of its stored metrics over [start − lead, end]. Counters come as stored."""
+    frame = frame.select(query.wants)
+    lines = [(labels, values) for labels, values in _lines(query, frame)]
+    inside = (frame.ticks >= query.start_ms) & (frame.ticks <= query.end_ms)
+    ticks = frame.ticks[inside]
+    return [_reduced(query, labels, ticks, values[inside], step_ms) for labels, values in lines]
+
+
+def _lines(query: Query, frame: Frame) -> list[tuple[dict[str, str], Floats]]:
+    metric = query.metric
+    if isinstance(metric, Ratio):
+        found = ratios.evaluate(metric, frame, lambda series: _group(metric, series, query.total))
+        return [(dict(key), values) for key, values in found.items()]  # type: ignore[call-overload]
+    if metric.kind is Kind.HISTOGRAM:
+        return _quantiles(metric, frame, query)
+    if query.total:
+        from telemetry.fleet import fold
+
+        held = ratios.hold(frame.values, frame.gap_ms, frame.ticks.astype(np.float64))
+        return [({}, fold(held, metric.across))] if len(frame.series) else []
+    return [(_labels(series), frame.values[row]) for row, series in enumerate(frame.series)]
+
+
+def _labels(series: Series) -> dict[str, str]:
+    return {"target": series.target, **dict(series.labels)}
+
+
+def _group(ratio: Ratio, series: Series, folded: bool) -> tuple[tuple[str, str], ...]:
+    if folded or ratio.scope is Scope.CLUSTER:
+        return ()
+    labels = [(key, value) for key, value in series.labels if key in ratio.by]
+    return (("target", series.target), *labels)
+
+
+def _quantiles(metric: Metric, frame: Frame, query: Query) -> list[tuple[dict[str, str], Floats]]:
+    buckets = frame.select(lambda series: series.metric == part(metric, "bucket").name)
+    gained = ratios.hold(trailing_increase(buckets, 300_000.0), buckets.gap_ms, buckets.ticks.astype(np.float64))
+    groups: dict[tuple[tuple[str, str], ...], list[int]] = {}
+    for row, series in enumerate(buckets.series):
+        labels = tuple(pair for pair in series.labels if pair[0] != "le")
+        groups.setdefault(() if query.total else (("target", series.target), *labels), []).append(row)
+    return [(dict(key), _column_quantiles(buckets, gained, rows, query.quantile)) for key, rows in groups.items()]
+
+
+def _column_quantiles(buckets: Frame, gained: Floats, rows: list[int], q: float) -> Floats:
+    result = np.full(len(buckets.ticks), np.nan)
+    edges = [float(buckets.series[row].label("le") or "nan") for row in rows]
+    for column in range(len(buckets.ticks)):
+        values: dict[float, float] = {}
+        for edge, value in zip(edges, gained[rows, column], strict=True):
+            values[edge] = values.get(edge, 0.0) + float(value)
+        found = quantile(values, q)
+        if found is not None:
+            result[column] = found[0]
+    return result
+
+
+def _reduced(query: Query, labels: Mapping[str, str], ticks: Ints, values: Floats, step_ms: int) -> Line:
+    if query.points is None or len(ticks) <= query.points:
+        return Line(labels, ticks, values)
+    width = bin_width(query.start_ms, query.end_ms, query.points, step_ms)
+    bins = envelope(ticks, values[np.newaxis, :], query.start_ms, width)
+    return Line(labels, bins.t_ms, None, bins.minimum[0], bins.maximum[0], bins.mean[0])
