@@ -1,0 +1,129 @@
+"""Every unit's text: a table of worked answers, and what must hold for any number."""
+
+import csv
+import math
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard import formatting
+from telemetry.model import Unit
+
+TABLE = Path(__file__).parents[1] / "data" / "format.csv"
+ROWS = list(csv.DictReader(TABLE.read_text(encoding="utf-8").splitlines()))
+OPEN_ENDED = {Unit.HERTZ}
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['value']} {row['unit']}")
+def test_worked_answers(row: dict[str, str]) -> None:
+    assert formatting.text(float(row["value"]), Unit(row["unit"])) == row["text"]
+
+
+def test_every_unit_has_worked_answers_a_function_and_an_axis() -> None:
+    assert {row["unit"] for row in ROWS} == {unit.value for unit in Unit}
+    assert set(formatting.FORMATTERS) == set(formatting.AXES) == set(Unit)
+    assert formatting.FORMATTERS[Unit.WATTS](78.4) == ("78", "W")
+    assert formatting.FORMATTERS[Unit.RATIO](0.5) == ("50.0", "%")
+
+
+@pytest.mark.parametrize("unit", list(Unit))
+def test_unknown_is_a_dash_and_never_a_zero(unit: Unit) -> None:
+    assert formatting.show(None, unit) == formatting.show(math.nan, unit) == ("–", "")
+    assert formatting.text(None, unit) == "–"
+    assert formatting.show(math.inf, unit) == ("∞", "")
+    assert formatting.show(-math.inf, unit) == ("−∞", "")
+
+
+SIZES = st.floats(min_value=-1e22, max_value=1e22, allow_nan=False)
+
+
+@given(value=SIZES, unit=st.sampled_from([unit for unit in Unit if unit not in OPEN_ENDED]))
+def test_never_four_digits_nor_a_decimal_from_100_up(value: float, unit: Unit) -> None:
+    number, _ = formatting.show(value, unit)
+    for digits in re.findall(r"\d+(?:\.\d+)?", number):
+        whole, _, decimals = digits.partition(".")
+        assert len(whole) <= 3
+        assert len(decimals) == 0 if len(whole) == 3 else len(decimals) <= 1
+
+
+@given(value=SIZES, unit=st.sampled_from(list(Unit)))
+def test_a_sign_only_before_what_is_not_zero(value: float, unit: Unit) -> None:
+    number, unit_text = formatting.show(value, unit)
+    mirrored, _ = formatting.show(-value, unit)
+    assert number.removeprefix("−") == mirrored.removeprefix("−")
+    if number.startswith("−"):
+        assert re.search("[1-9]", number)
+    elif re.search("[1-9]", number):
+        assert value > 0
+    assert "-" not in number + unit_text
+
+
+@given(st.floats(min_value=0, max_value=1e11))
+def test_no_full_minute_hour_or_day(seconds: float) -> None:
+    shown = formatting.text(seconds, Unit.SECONDS)
+    limits = {"m": 60, "s": 60, "h": 24, "d": 365, "ms": 1000, "µs": 1000, "y": 1000}
+    for number, unit in re.findall(r"([\d.]+) ?(ms|µs|[smhdy])", shown):
+        assert float(number) < limits[unit]
+
+
+@given(st.floats(min_value=0.06, max_value=5e9), st.floats(min_value=1.0, max_value=1.5))
+def test_a_longer_time_never_reads_shorter(seconds: float, factor: float) -> None:
+    sizes = {"ms": 1e-3, "µs": 1e-6, "s": 1, "m": 60, "h": 3600, "d": 86400, "y": 365 * 86400}
+
+    def read(value: float) -> float:
+        parts = re.findall(r"([\d.]+) ?(ms|µs|[smhdy])", formatting.text(value, Unit.SECONDS))
+        return sum(float(number) * sizes[unit] for number, unit in parts)
+
+    assert read(seconds) <= read(seconds * factor) * (1 + 1e-9)
+    assert read(seconds) == pytest.approx(seconds, rel=0.06)
+
+
+def test_states_have_names_and_an_unknown_code_has_none() -> None:
+    states = ("ok", "lost")
+    assert [formatting.state(code, states) for code in (0, 1.0, 2, -1, 0.5, math.nan, None)] == [
+        "ok",
+        "lost",
+        "–",
+        "–",
+        "–",
+        "–",
+        "–",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("now", "baseline", "shown"),
+    [
+        (2.1, 2.6, "▼ −19.2 %"),
+        (3.0, 2.0, "▲ +50.0 %"),
+        (1.0, 1.0001, ""),
+        (None, 1.0, ""),
+        (1.0, None, ""),
+        (1.0, 0.0, ""),
+        (math.nan, 1.0, ""),
+        (1.0, math.inf, ""),
+        (-3.0, -2.0, "▼ −50.0 %"),
+        (200.0, 1.0, "▲ +>999 %"),
+    ],
+)
+def test_change_against_a_baseline(now: float | None, baseline: float | None, shown: str) -> None:
+    assert formatting.change(now, baseline) == shown
+
+
+@pytest.mark.parametrize(
+    ("unit", "value", "shown"),
+    [
+        (Unit.BYTES, 2.0 * 1024**3, 2.0),
+        (Unit.NETWORK_BYTES_PER_SECOND, 7.6e9, 60.8),
+        (Unit.HERTZ, 2.411e9, 2411.0),
+        (Unit.RATIO, 0.5, 50.0),
+        (Unit.BYTES_PER_SECOND, 3.0 * 1024**2, 3.0),
+        (Unit.BYTES_PER_TOKEN, 380e6, 380.0),
+        (Unit.WATTS, 78.0, 78.0),
+    ],
+)
+def test_axes_use_one_screen_unit(unit: Unit, value: float, shown: float) -> None:
+    assert value * formatting.AXES[unit].scale == pytest.approx(shown)
