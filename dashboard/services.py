@@ -1,0 +1,35 @@
+"""What the pages ask of the process they live in. Every answer is what the JSON route of the same name gives (docs/live.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+Answer = Mapping[str, Any]
+
+
+class Services(Protocol):
+    """Data behind the pages: values in base units, epoch milliseconds, None where unknown. Nothing here is formatted
+    but the live message."""
+
+    version: str
+    demo_control: bool
+    """Whether a simulator's fault panel answers under /api/v1/demo/faults."""
+
+    def live(self, minutes: float) -> Answer | None:
+        """The bootstrap message with `history`; None before the first tick."""
+
+    def status(self) -> Answer:
+        """{sentence, nodes, engines, deployments, versions}, as /api/v1/status."""
+
+    def node(self, name: str) -> Answer | None:
+        """{name, state, level, reason, age_s, facts, processes, events}, as /api/v1/node?name=; None for a name not known."""
+
+    def latest(self, *, node: str) -> Answer:
+        """{values: [{metric, unit, labels, t, v, state, reason}]} of one node, ratios included, as /api/v1/latest."""
+
+    def series(self, metric: str, *, node: str | None, start_ms: int, end_ms: int, points: int) -> Answer:
+        """{metric, unit, step_ms, series: [{labels, t, v}]} or min, max, mean in place of v, as /api/v1/series."""
+
+    def absences(self) -> Answer:
+        """{absences: [{target, metric, from, to, reason}]}, newest first, `to` None while it lasts, as /api/v1/absences."""
