@@ -1,0 +1,111 @@
+"""Query parameters as values; what cannot be read becomes a 400 that names parameter, value and expectation."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+from telemetry import catalog
+from telemetry.model import Metric, Ratio
+
+DURATIONS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+INSTANTS = "epoch milliseconds, an ISO 8601 time with its offset, “now”, or a length before now like -15m"
+SHOWN = 80
+"""Longest piece of a visitor's text that an answer repeats."""
+
+
+class ParameterError(Exception):
+    """A parameter that cannot be used; its text is the sentence that the visitor reads."""
+
+    def __init__(self, sentence: str, status: int = 400) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+def bad(name: str, given: str, expected: str) -> ParameterError:
+    """A parameter of this name was given this text, but that was expected."""
+    return ParameterError(f"Parameter “{name}” is “{given[:SHOWN]}”, expected {expected}.")
+
+
+def integer(name: str, given: str, low: int = 0, high: int = 10**15) -> int:
+    """A whole number of low ≤ number ≤ high."""
+    expected = f"a whole number from {low} to {high}"
+    if not given.isascii() or not given.lstrip("-").isdigit() or len(given) > 16:
+        raise bad(name, given, expected)
+    value = int(given)
+    if not low <= value <= high:
+        raise bad(name, given, expected)
+    return value
+
+
+def number(name: str, given: str, low: float, high: float) -> float:
+    """A number of low ≤ number ≤ high."""
+    try:
+        value = float(given)
+    except ValueError:
+        value = math.nan
+    if not low <= value <= high:
+        raise bad(name, given, f"a number from {low:g} to {high:g}")
+    return value
+
+
+def duration_ms(name: str, given: str) -> int:
+    """A length of time like 90s, 15m, 2h or 1d, in milliseconds."""
+    unit = next((unit for unit in DURATIONS if given.endswith(unit) and given[: -len(unit)].isdigit()), None)
+    if unit is None or len(given) > 12:
+        raise bad(name, given, "a length of time like 90s, 15m, 2h or 1d")
+    return int(given[: -len(unit)]) * DURATIONS[unit]
+
+
+def instant_ms(name: str, given: str, now_ms: int) -> int:
+    """An instant in epoch ms, from the same, ISO 8601 with its offset, "now", or a length before now ("-15m")."""
+    if given == "now":
+        return now_ms
+    if given.startswith("-") and not given[1:].isdigit():
+        return now_ms - duration_ms(name, given[1:])
+    if given.isascii() and given.isdigit() and len(given) <= 15:
+        return int(given)
+    try:
+        moment = datetime.fromisoformat(given.replace(" ", "+"))
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        raise bad(name, given, INSTANTS)
+    return int(moment.timestamp() * 1000)
+
+
+def metric(given: str | None) -> Metric | Ratio:
+    """The metric of this name, with or without the prefix of the wire; else a sentence with the nearest names."""
+    if not given:
+        raise ParameterError("Parameter “metric” is missing, expected a metric's name; /api/v1/metrics lists them.")
+    found = catalog.find(given) or catalog.find(given.removeprefix(catalog.WIRE_PREFIX))
+    if found is None:
+        raise ParameterError(f"There is no metric “{given[:SHOWN]}”. {near(given)}", 404)
+    return found
+
+
+def near(given: str) -> str:
+    """A sentence with the names that look like the given one."""
+    names = difflib.get_close_matches(given, [metric.name for metric in catalog.METRICS], n=3, cutoff=0.5)
+    if not names:
+        return "/api/v1/metrics lists all of them."
+    return "Did you mean " + " or ".join(names) + "?"
+
+
+def one_of(name: str, given: str, known: Sequence[str]) -> str:
+    """A text that must be one of those known."""
+    if given in known:
+        return given
+    shown = ", ".join(known[:20]) + (" …" if len(known) > 20 else "") if known else "nothing, as none is known yet"
+    raise bad(name, given, f"one of: {shown}")
+
+
+def only(arguments: Mapping[str, object], known: Iterable[str]) -> None:
+    """Refuse parameters that the route does not know: a misspelt filter must not silently be no filter."""
+    allowed = sorted(known)
+    for name in arguments:
+        if name not in allowed:
+            listed = ", ".join(allowed) or "none"
+            raise ParameterError(f"There is no parameter “{name[:SHOWN]}” here; known are: {listed}.")
