@@ -5,11 +5,13 @@ A stored counter is raw + offset, monotone from 0 since the series began; resets
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import Enum
 
 import numpy as np
 
 from telemetry.frame import Bools, Floats, Frame
+from telemetry.model import Series
 
 NOMINAL_PER_GAP = 2.5
 """A gap is more than this many nominal intervals without a sample."""
@@ -23,6 +25,14 @@ class Step(Enum):
     RESTART = "restart"
     FIRST_SAMPLE = "first sample"
     FIRST_USE = "first use"
+    FIRST_USE_AFTER_RESTART = "first use after a restart"
+
+
+BREAKING = frozenset({Step.RESTART.value, Step.FIRST_USE_AFTER_RESTART.value})
+"""Steps that no rate may cross."""
+
+FROM_ZERO = frozenset({Step.FIRST_USE.value, Step.FIRST_USE_AFTER_RESTART.value})
+"""Steps of a series whose absence from the page before meant 0."""
 
 
 def judge(previous: float | None, current: float, *, bits: int, restarted: bool, from_zero: bool) -> tuple[float, Step]:
@@ -41,9 +51,9 @@ def judge(previous: float | None, current: float, *, bits: int, restarted: bool,
     (14, <Step.RESTART: 'restart'>)
     """
     if previous is None:
-        if restarted or from_zero:
-            return current, Step.FIRST_USE
-        return 0.0, Step.FIRST_SAMPLE
+        if restarted:
+            return current, Step.FIRST_USE_AFTER_RESTART
+        return (current, Step.FIRST_USE) if from_zero else (0.0, Step.FIRST_SAMPLE)
     if restarted:
         return current, Step.RESTART
     if current >= previous:
@@ -51,6 +61,26 @@ def judge(previous: float | None, current: float, *, bits: int, restarted: bool,
     if bits < 64 and previous > 2.0 ** (bits - 1):
         return current - previous + 2.0**bits, Step.WRAP
     return current, Step.RESTART
+
+
+def mark_steps(frame: Frame, steps: Iterable[tuple[Series, int, str]]) -> Frame:
+    """The same frame with recorded steps (series, tick, reason) in it: written into its own arrays.
+
+    A restart becomes a break. A series that counts from 0 gets that 0 at its target's reading before, which showed
+    the page without it; so increases and rates see its first step.
+    """
+    for series, tick, reason in steps:
+        row = frame.row(series)
+        column = int(np.searchsorted(frame.ticks, tick))
+        if row is None or column >= len(frame.ticks) or frame.ticks[column] != tick:
+            continue
+        if reason in BREAKING:
+            frame.breaks[row, column] = True
+        if reason in FROM_ZERO:
+            earlier = np.flatnonzero(~np.isnan(frame.at_ms[row, :column]))
+            if len(earlier) and np.isnan(frame.values[row, :column]).all():
+                frame.values[row, earlier[-1]] = 0.0
+    return frame
 
 
 def bad_steps(at_ms: Floats, breaks: Bools, known: Bools, gap_ms: float) -> Floats:

@@ -9,6 +9,7 @@ import numpy as np
 
 from telemetry import catalog, ratios
 from telemetry.counters import trailing_increase
+from telemetry.fleet import fold
 from telemetry.frame import Floats, Frame, Ints
 from telemetry.histograms import quantile
 from telemetry.model import PARTS, Kind, Metric, Ratio, Scope, Series, part
@@ -93,8 +94,6 @@ def _lines(query: Query, frame: Frame) -> list[tuple[dict[str, str], Floats]]:
     if metric.kind is Kind.HISTOGRAM:
         return _quantiles(metric, frame, query)
     if query.total:
-        from telemetry.fleet import fold
-
         held = ratios.hold(frame.values, frame.gap_ms, frame.ticks.astype(np.float64))
         return [({}, fold(held, metric.across))] if len(frame.series) else []
     return [(_labels(series), frame.values[row]) for row, series in enumerate(frame.series)]

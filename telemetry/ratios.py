@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable
 
 import numpy as np
 
+from telemetry import catalog
 from telemetry.counters import increase, integral, trailing_increase
 from telemetry.frame import Floats, Frame
 from telemetry.model import Kind, Metric, Ratio, Series
@@ -64,8 +65,6 @@ def contribution(frame: Frame, window_ms: float) -> Floats:
 
 
 def _is_gauge(name: str) -> bool:
-    from telemetry import catalog
-
     return catalog.stored(name).kind is not Kind.COUNTER
 
 

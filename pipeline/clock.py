@@ -1,0 +1,45 @@
+"""The hub's clock: an anchor on the wall clock plus a monotonic reading; a stepping wall clock moves no sample."""
+
+from __future__ import annotations
+
+TOLERANCE_MS = 500.0
+
+
+class HubClock:
+    """Epoch milliseconds = anchor + monotonic; re-anchored only when off by more than 500 ms."""
+
+    def __init__(self, wall_ms: float, monotonic_ms: float) -> None:
+        self._anchor_ms = wall_ms - monotonic_ms
+
+    def at(self, monotonic_ms: float) -> float:
+        """The instant of a monotonic reading, epoch milliseconds."""
+        return self._anchor_ms + monotonic_ms
+
+    def check(self, wall_ms: float, monotonic_ms: float) -> float | None:
+        """Compare with the wall clock; the step in milliseconds when the clock was re-anchored, else None."""
+        off = wall_ms - self.at(monotonic_ms)
+        if abs(off) <= TOLERANCE_MS:
+            return None
+        self._anchor_ms += off
+        return off
+
+
+class NodeClock:
+    """A node's monotonic readings on the hub's clock: the time base of its rates.
+
+    Differences between two samples are the node's own, free of the network's delays. The anchor is taken at the first
+    reading, and again when the node booted (its reading fell) or the two clocks drifted apart by more than 500 ms.
+    """
+
+    def __init__(self) -> None:
+        self._anchor_ms: float | None = None
+        self._last_ms = float("-inf")
+
+    def at(self, monotonic_s: float, arrival_ms: float) -> float:
+        """The instant of a reading that arrived at `arrival_ms` of the hub's clock."""
+        reading = monotonic_s * 1000.0
+        booted, self._last_ms = reading < self._last_ms, reading
+        drifted = self._anchor_ms is not None and abs(self._anchor_ms + reading - arrival_ms) > TOLERANCE_MS
+        if self._anchor_ms is None or booted or drifted:
+            self._anchor_ms = arrival_ms - reading
+        return self._anchor_ms + reading

@@ -1,0 +1,63 @@
+"""Tail: the window that follows a store by commit sequence; what the web process draws from."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pipeline.window import Window
+from storage.records import Row
+from storage.store import Store
+
+SPAN_MS = 75 * 60_000
+LOAD_SLICE_MS = 300_000
+
+
+class Tail(Window):
+    """The last 75 minutes of a store, kept up to date by `follow`."""
+
+    def __init__(self, store: Store, span_ms: int = SPAN_MS) -> None:
+        super().__init__(span_ms)
+        self._store = store
+        self._sequence = -1
+        self._seen_targets_ms = 0
+
+    def follow(self) -> list[int]:
+        """Take in what was committed since the last call; the ticks that came, oldest first.
+
+        The first call loads the whole span in slices, so that no read transaction is long.
+        """
+        if self._sequence < 0:
+            return self._load()
+        commits = self._store.commits_after(self._sequence)
+        if not commits:
+            return []
+        first = min(commit.first_tick for commit in commits)
+        last = max(commit.last_tick for commit in commits)
+        self._sequence = commits[-1].sequence
+        return self._take(first, last)
+
+    def _load(self) -> list[int]:
+        latest = self._store.latest_commit()
+        if latest is None:
+            return []
+        self._sequence = latest.sequence
+        newest = max((row.tick for row in self._store.last_rows().values()), default=latest.last_tick)
+        ticks: list[int] = []
+        for start in range(newest - self._span_ms, newest + 1, LOAD_SLICE_MS):
+            ticks += self._take(start, min(start + LOAD_SLICE_MS - 1, newest))
+        return ticks
+
+    def _take(self, first: int, last: int) -> list[int]:
+        if first > last:
+            return []
+        self.set_intervals({target.name: target.interval_ms for target in self._store.targets()})
+        rows = self._store.rows(start=first, end=last)
+        for row in rows:
+            self._add_row(row)
+        self.add_steps((offset.series, offset.tick, offset.reason) for offset in self._store.offsets(first, last))
+        self.trim()
+        return sorted({row.tick for row in rows})
+
+    def _add_row(self, row: Row) -> None:
+        series = self._store.series_of(row.layout)
+        self.add(row.target, row.tick, float(row.at_ms), series, np.asarray(row.values, dtype=np.float64))

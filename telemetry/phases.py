@@ -1,0 +1,167 @@
+"""What an engine is doing, judged from its counters: phases, and finished prefills (episodes)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+DECODING_MS = 10_000.0
+"""Decoding means that tokens increased in the trailing 10 s."""
+
+STALLED_MS = 20 * 60_000.0
+STALLED_COLD_MS = 60_000.0
+STALLED_FLAT_MS = 90_000.0
+"""Requests run but nothing moves: stalled after 20 minutes; after 60 s where the GPUs are known to be cold, after 90 s
+where the fabric is known to be still on every node of a deployment of two or more. Until then it is a long prefill."""
+
+
+class Phase(Enum):
+    """Order is that of the catalogue's state codes."""
+
+    UNKNOWN = 0
+    IDLE = 1
+    PREFILLING = 2
+    DECODING = 3
+    LOADING = 4
+    ASLEEP = 5
+    STALLED = 6
+    STOPPED = 7
+
+
+@dataclass(frozen=True, slots=True)
+class EngineReading:
+    """One successful reading of an engine; None is "not offered" or "not known".
+
+    Token counts and sums are unwrapped counters; at_ms is when they were true.
+    """
+
+    at_ms: float
+    generation: float | None = None
+    prompt: float | None = None
+    computed: float | None = None
+    cached: float | None = None
+    ttft_sum: float | None = None
+    prompt_seconds: float | None = None
+    running: float | None = None
+    kv_usage: float | None = None
+    asleep: bool = False
+    restarted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What is known of the machines meanwhile; None is not known, and neither speeds up nor blocks a verdict."""
+
+    gpus_cold: bool | None = None
+    fabric_still: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Prefill:
+    """A finished prefill: computed prompt tokens and length in seconds, None where unknown."""
+
+    start_ms: float
+    end_ms: float
+    tokens: float | None
+    seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """phase: with its reason. finished: the prefill that ended with this reading.
+
+    prefilling_since_ms: since when one has been running, if one is; kv_usage_since: KV cache usage at that time.
+    """
+
+    phase: Phase
+    reason: str
+    finished: Prefill | None = None
+    prefilling_since_ms: float | None = None
+    kv_usage_since: float | None = None
+
+
+@dataclass(slots=True)
+class EngineJudge:
+    """Follows one engine from reading to reading."""
+
+    _last: EngineReading | None = None
+    _moved_ms: float | None = field(default=None)
+    _flat_ms: float | None = None
+    _episode_end_ms: float | None = None
+    _idle_ms: float | None = None
+    _kv_at_start: float | None = None
+
+    def read(self, now: EngineReading, around: Surroundings = Surroundings()) -> Judgement:
+        """Judge a reading."""
+        before, self._last = self._last, now
+        if before is None:
+            self._flat_ms, self._kv_at_start = now.at_ms, now.kv_usage
+            self._idle_ms = now.at_ms if now.running == 0 else None
+            return self._phase(now, around, None)
+        if now.restarted:
+            self._moved_ms, self._episode_end_ms, self._idle_ms = None, None, before.at_ms
+        finished = self._episode(before, now)
+        if _grew(before.generation, now.generation):
+            self._moved_ms = now.at_ms
+        if finished is not None or _grew(before.generation, now.generation) or not now.running:
+            self._flat_ms, self._kv_at_start = now.at_ms, now.kv_usage
+        if now.running == 0:
+            self._idle_ms = now.at_ms
+        return self._phase(now, around, finished)
+
+    def _episode(self, before: EngineReading, now: EngineReading) -> Prefill | None:
+        if not (_grew(before.prompt, now.prompt) or _grew(before.computed, now.computed)):
+            return None
+        free = [instant for instant in (self._episode_end_ms, self._idle_ms) if instant is not None]
+        timed = _gain(before.ttft_sum, now.ttft_sum)
+        timed = _gain(before.prompt_seconds, now.prompt_seconds) if timed is None else timed
+        # Without an earlier end or idle tick the prefill began before we looked: its length is not known.
+        seconds = None if timed is None or not free else min(timed, (now.at_ms - max(free)) / 1000.0)
+        self._episode_end_ms = now.at_ms
+        begin = before.at_ms if seconds is None else now.at_ms - seconds * 1000.0
+        return Prefill(begin, now.at_ms, _computed(before, now), seconds)
+
+    def _phase(self, now: EngineReading, around: Surroundings, finished: Prefill | None) -> Judgement:
+        if now.asleep:
+            return Judgement(Phase.ASLEEP, "the engine sleeps: its weights are not on the GPU", finished)
+        if self._moved_ms is not None and now.at_ms - self._moved_ms < DECODING_MS:
+            return Judgement(Phase.DECODING, "output tokens increased in the last 10 s", finished)
+        if now.running is None:
+            return Judgement(Phase.UNKNOWN, "the engine does not say how many requests run", finished)
+        if now.running == 0:
+            return Judgement(Phase.IDLE, "no request runs", finished)
+        still_ms = now.at_ms - (self._flat_ms if self._flat_ms is not None else now.at_ms)
+        cause = stalled(still_ms, around)
+        if cause:
+            return Judgement(Phase.STALLED, cause, finished)
+        reason = f"{now.running:g} running, no token yet"
+        return Judgement(Phase.PREFILLING, reason, finished, self._flat_ms, self._kv_at_start)
+
+
+def stalled(still_ms: float, around: Surroundings) -> str | None:
+    """Why an engine with running requests counts as stalled after nothing moved for so long; None: it does not."""
+    if still_ms >= STALLED_MS:
+        return "requests run, but no token moved for 20 minutes"
+    if around.gpus_cold and still_ms >= STALLED_COLD_MS:
+        return "requests run, but no token moved for a minute and the GPUs draw idle power"
+    if around.fabric_still and still_ms >= STALLED_FLAT_MS:
+        return "requests run, but no token moved for 90 s and the fabric is still on every node"
+    return None
+
+
+def _gain(before: float | None, now: float | None) -> float | None:
+    return None if before is None or now is None else now - before
+
+
+def _grew(before: float | None, now: float | None) -> bool:
+    gained = _gain(before, now)
+    return gained is not None and gained > 0
+
+
+def _computed(before: EngineReading, now: EngineReading) -> float | None:
+    """Prompt tokens really computed: as counted, else all less the cached ones, else unknown."""
+    computed = _gain(before.computed, now.computed)
+    if computed is not None:
+        return computed
+    prompt, cached = _gain(before.prompt, now.prompt), _gain(before.cached, now.cached)
+    return None if prompt is None or cached is None else max(prompt - cached, 0.0)
