@@ -1,0 +1,165 @@
+"""The table: every setting once, as a field whose row says what it may be, what for, and which commands take it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from settings.forms import (
+    AGENT_PORT,
+    ENGINE_PORT,
+    GROUPS,
+    HOST,
+    HOSTS,
+    LOG_LEVELS,
+    PATH,
+    PORT,
+    STORE,
+    SWITCH,
+    Form,
+    choice,
+    number,
+    targets,
+    url,
+)
+
+PREFIX = "TACHOGRAPH_"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One row of the table. `commands` are those whose flag it is; no flag means environment and file only."""
+
+    name: str
+    form: Form
+    default: Any
+    help: str
+    flag: str | None
+    commands: tuple[str, ...]
+    shown_default: str
+
+    @property
+    def environment(self) -> str:
+        return PREFIX + self.name.upper()
+
+    @property
+    def in_file(self) -> bool:
+        """Options of the demo make no sense in a file that describes a real cluster."""
+        return not self.name.startswith("demo_")
+
+
+HUB = ("run", "collect", "web", "check")
+COLLECTOR = ("run", "collect")
+WEB = ("run", "web", "demo")
+
+
+def _setting(
+    form: Form, default: Any, text: str, commands: tuple[str, ...], flag: str | None = "", shown: str = ""
+) -> Any:
+    """A row of the table; the flag is the name with dashes unless given, None for a setting without one."""
+    metadata = {"row": (form, default, text, commands, flag, shown)}
+    return (
+        field(default_factory=dict, metadata=metadata) if default == {} else field(default=default, metadata=metadata)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings, as values. `origin` tells where each came from: default, file, environment or flag."""
+
+    store: str = _setting(
+        STORE,
+        "",
+        "Where samples are kept: an SQLite file or a PostgreSQL database.",
+        (*HUB, "demo"),
+        shown="tachograph/tachograph.db below $XDG_STATE_HOME (~/.local/state)",
+    )
+    nodes: Mapping[str, str] = _setting(
+        targets(AGENT_PORT, "spark-01=http://10.0.0.1:9810"),
+        {},
+        "Agents to read, one per machine. The name is the node's identity; without one it is host:port.",
+        (*COLLECTOR, "check"),
+        "--node",
+    )
+    engines: Mapping[str, str] = _setting(
+        targets(ENGINE_PORT, "http://10.0.0.1:8000"),
+        {},
+        "Inference engines to read: vLLM, SGLang, llama.cpp or TensorRT-LLM. Without a name it is host:port.",
+        (*COLLECTOR, "check"),
+        "--engine",
+    )
+    deployments: Mapping[str, tuple[str, ...]] = _setting(
+        GROUPS,
+        {},
+        "Engines that serve one model together. Engines named in none are grouped by the model they serve.",
+        COLLECTOR,
+        "--deployment",
+    )
+    node_token_file: str | None = _setting(
+        PATH, None, "File with the bearer token that is sent to every agent.", (*COLLECTOR, "check")
+    )
+    engine_token_file: str | None = _setting(
+        PATH, None, "File with the bearer token that is sent to every engine.", (*COLLECTOR, "check")
+    )
+    discover: bool = _setting(
+        SWITCH,
+        True,
+        "With neither nodes nor engines configured, look once for engines on this machine's usual ports.",
+        ("run",),
+    )
+    interval_s: float = _setting(number(0.2, 60), 1.0, "Seconds between samples.", (*COLLECTOR, "demo"), "--interval")
+    keep_hours: float = _setting(number(1, 87600), 24.0, "Hours for which samples are kept.", COLLECTOR)
+    host: str = _setting(
+        HOST, "127.0.0.1", "Address the web page listens on. Any other than loopback requires the token.", WEB
+    )
+    port: int = _setting(PORT, 8050, "Port the web page listens on; 0 takes a free one.", WEB)
+    token_file: str | None = _setting(
+        PATH,
+        None,
+        "File with the token that visitors must present; made when it is missing. Named, it holds on loopback too.",
+        WEB,
+        shown="`web-token` beside the store",
+    )
+    allowed_hosts: tuple[str, ...] = _setting(
+        HOSTS, (), "Further names that a request may address the web page by, as behind a proxy.", WEB, "--allowed-host"
+    )
+    log_level: str = _setting(
+        choice(*LOG_LEVELS), "info", "Least severity that is logged.", ("run", "demo", "collect", "web", "check")
+    )
+    agent_host: str = _setting(HOST, "127.0.0.1", "Address the agent of this machine listens on.", ("agent",), "--host")
+    agent_port: int = _setting(PORT, AGENT_PORT, "Port the agent of this machine listens on.", ("agent",), "--port")
+    agent_root: str = _setting(PATH, "/", "Directory below which the agent reads proc and sys.", ("agent",), "--root")
+    agent_token_file: str | None = _setting(
+        PATH, None, "File with the token that whoever reads the agent must present.", ("agent",), "--token-file"
+    )
+    demo_nodes: int = _setting(number(1, 256, whole=True), 16, "Nodes of the simulated cluster.", ("demo",), "--nodes")
+    demo_speed: float = _setting(
+        number(0.1, 100), 1.0, "How much faster than life the simulated cluster runs.", ("demo",), "--speed"
+    )
+    demo_seed: int = _setting(
+        number(0, 2**31 - 1, whole=True),
+        1,
+        "Seed of the simulated cluster: same seed, same course.",
+        ("demo",),
+        "--seed",
+    )
+    demo_control_url: str | None = _setting(
+        Form(lambda raw: url(raw, 80), shown="an address"),
+        None,
+        "Where the simulated cluster takes faults; `demo` sets it for the web page it starts.",
+        (),
+        None,
+    )
+    origin: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+
+def _rows() -> Iterable[Setting]:
+    for entry in fields(Settings):
+        if "row" in entry.metadata:
+            form, default, text, commands, flag, shown = entry.metadata["row"]
+            named = f"--{entry.name.replace('_', '-')}" if flag == "" else flag
+            yield Setting(entry.name, form, default, text, named, commands, shown)
+
+
+TABLE: tuple[Setting, ...] = tuple(_rows())
