@@ -12,8 +12,6 @@ import numpy.typing as npt
 from telemetry.model import Series
 
 Values = Sequence[float] | npt.NDArray[np.float64]
-WRAP = "wrap"
-"""The one reason of an `Offset` that is no restart: the counter's width ran out, and it went on counting."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,7 +43,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Offset:
-    """A reset, wrap or beginning of a counter: from this tick on value = raw + offset."""
+    """A restart, wrap or beginning of a counter: from this tick on value = raw + offset.
+
+    reason: a value of `telemetry.counters.Step`.
+    """
 
     target: str
     metric: str

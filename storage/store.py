@@ -5,38 +5,63 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
+from storage import asks, history, read, upkeep
+from storage.database import Database
+from storage.layouts import Layouts
+from storage.migrations import bring_up_to_date
 from storage.records import Absence, Batch, Command, Commit, Episode, Event, Fact, Offset, Row, TargetRow
+from storage.write import Writer
 from telemetry.frame import Frame
 from telemetry.model import Series
 
 
 def open_store(url: str, *, writer: bool, now_ms: int, busy_ms: int = 2000) -> Store:
-    """Open (writer: create, migrate) the store at `sqlite:///path.db` or a bare path; StoreError with a sentence."""
-    raise NotImplementedError
+    """Open the store at `sqlite:///path.db` or a bare path; the writer creates and migrates it.
+
+    busy_ms: how long a write waits for the lock before it raises StoreBusy.
+    StoreError, with a sentence, when it cannot be: see `storage.errors` for the kinds.
+    """
+    database = Database(url, writer=writer, busy_ms=busy_ms)
+    try:
+        bring_up_to_date(database, writer=writer, now_ms=now_ms)
+    except BaseException:
+        database.close()
+        raise
+    return Store(database)
 
 
 class Store:
-    """One open store; every method may be called from any thread."""
+    """One open store; every method may be called from any thread, none from a forked child."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._layouts = Layouts(database)
+        self._writer = Writer(database, self._layouts)
 
     def layout(self, target: str, series: tuple[Series, ...]) -> int:
-        """Number of this layout, registered on first use."""
-        raise NotImplementedError
+        """Number of this layout, registered on first use; cheap when the tuple is the same object as last time."""
+        return self._layouts.number(target, series)
 
     def series_of(self, layout: int) -> tuple[Series, ...]:
-        """The series of a layout, in stored order."""
-        raise NotImplementedError
+        """The series of a layout, in stored order; StoreError when there is none."""
+        return self._layouts.series_of(layout)
 
     def commit(self, batch: Batch, now_ms: int) -> Commit:
-        """Write a batch, all or nothing; StoreBusy or StoreFull when it cannot be."""
-        raise NotImplementedError
+        """Write a batch, all or nothing; StoreBusy or StoreFull when it cannot be.
+
+        A row whose tick and target are stored already is left as it was: a batch may be committed again.
+        """
+        return self._writer.commit(batch, now_ms)
 
     def commits_after(self, sequence: int, limit: int = 1000) -> list[Commit]:
         """The commits that follow, oldest first."""
-        raise NotImplementedError
+        with self._database.reading() as connection:
+            return read.commits_after(connection, sequence, limit)
 
     def latest_commit(self) -> Commit | None:
         """The newest commit."""
-        raise NotImplementedError
+        with self._database.reading() as connection:
+            return read.latest_commit(connection)
 
     def rows(
         self,
@@ -45,20 +70,24 @@ class Store:
         end: int | None = None,
         targets: Sequence[str] | None = None,
     ) -> list[Row]:
-        """Rows of these ticks, or of start ≤ tick ≤ end, by tick and target."""
-        raise NotImplementedError
+        """Rows of these ticks, inside start ≤ tick ≤ end, by tick and target."""
+        with self._database.reading() as connection:
+            return read.rows(connection, ticks, start, end, targets)
 
     def last_rows(self) -> dict[str, Row]:
-        """The newest row of each target."""
-        raise NotImplementedError
+        """The newest row of each target, to go on from after a restart."""
+        with self._database.reading() as connection:
+            return read.last_rows(connection)
 
     def offsets(self, start: int, end: int, targets: Sequence[str] | None = None) -> list[Offset]:
-        """Offsets of start ≤ tick ≤ end."""
-        raise NotImplementedError
+        """Offsets of start ≤ tick ≤ end, oldest first."""
+        with self._database.reading() as connection:
+            return read.offsets(connection, start, end, targets)
 
     def last_offsets(self, target: str) -> dict[Series, float]:
         """The offset in force of every counter of a target."""
-        raise NotImplementedError
+        with self._database.reading() as connection:
+            return read.last_offsets(connection, target)
 
     def frame(
         self,
@@ -67,57 +96,68 @@ class Store:
         start_ms: int,
         end_ms: int,
     ) -> Frame:
-        """History of start ≤ tick ≤ end; `wanted` is a test of a series, or names of metrics."""
-        raise NotImplementedError
+        """History of start ≤ tick ≤ end; `wanted` is a test of a series, or names of metrics; targets None = all.
+
+        Series that had no row in the range are not in it; `gap_ms` is 2.5 of the target's present interval.
+        """
+        with self._database.reading() as connection:
+            return history.frame(connection, self._database.dialect, self._layouts, wanted, targets, start_ms, end_ms)
 
     def facts(self, target: str | None = None, at_ms: int | None = None, name: str | None = None) -> list[Fact]:
-        """Facts, all or those true at an instant."""
-        raise NotImplementedError
+        """Facts, all or those true at an instant, by target, name and time."""
+        with self._database.reading() as connection:
+            return read.facts(connection, target, at_ms, name)
 
     def absences(self, start: int, end: int, target: str | None = None) -> list[Absence]:
-        """Absences that overlap start … end."""
-        raise NotImplementedError
+        """Absences that overlap start ≤ t ≤ end, by their start."""
+        with self._database.reading() as connection:
+            return read.absences(connection, start, end, target)
 
     def events(self, start: int, end: int, target: str | None = None, limit: int = 1000) -> list[Event]:
         """The newest `limit` events of start ≤ at ≤ end, oldest first."""
-        raise NotImplementedError
+        with self._database.reading() as connection:
+            return read.events(connection, start, end, target, limit)
 
     def episodes(self, deployment: str, start: int, end: int) -> list[Episode]:
-        """Prefill episodes that overlap start … end."""
-        raise NotImplementedError
+        """Prefill episodes that overlap start ≤ t ≤ end, by their end."""
+        with self._database.reading() as connection:
+            return read.episodes(connection, deployment, start, end)
 
     def targets(self) -> list[TargetRow]:
         """Current state of every target, by name."""
-        raise NotImplementedError
+        with self._database.reading() as connection:
+            return read.targets(connection)
 
     def enqueue(self, kind: str, payload: Mapping[str, Any], now_ms: int) -> int:
         """Ask the collector for something; the command's number."""
-        raise NotImplementedError
+        return asks.enqueue(self._database, kind, payload, now_ms)
 
     def pending_commands(self) -> list[Command]:
         """Commands not yet applied, oldest first."""
-        raise NotImplementedError
+        with self._database.reading() as connection:
+            return read.pending_commands(connection)
 
     def finish_command(self, number: int, now_ms: int, error: str | None = None) -> None:
         """Mark a command as applied, or as failed with a sentence."""
-        raise NotImplementedError
+        asks.finish(self._database, number, now_ms, error)
 
     def preference(self, key: str) -> Any:
         """A preference, None when it was never set."""
-        raise NotImplementedError
+        with self._database.reading() as connection:
+            return read.preference(connection, key)
 
     def set_preference(self, key: str, value: Any) -> None:
         """Keep a preference (JSON)."""
-        raise NotImplementedError
+        asks.prefer(self._database, key, value)
 
     def prune(self, before_ms: int) -> int:
-        """Delete hot rows and commits older than this; number of rows."""
-        raise NotImplementedError
+        """Delete hot rows and commits older than this, in slices of a few milliseconds; number of rows."""
+        return upkeep.prune(self._database, before_ms)
 
     def size_bytes(self) -> int:
-        """Size of the file and its write-ahead log."""
-        raise NotImplementedError
+        """Size of the file with its write-ahead log."""
+        return self._database.dialect.size_bytes()
 
     def close(self) -> None:
         """Close every connection."""
-        raise NotImplementedError
+        self._database.close()

@@ -1,0 +1,53 @@
+"""Transactions: short, all or nothing, and failing with our own exceptions."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
+
+from storage.dialect import Sqlite
+from storage.errors import StoreBusy
+
+
+class Database:
+    """An engine's connections. Threads of this process queue at a lock of their own before they ask the database's."""
+
+    def __init__(self, url: str, *, writer: bool, busy_ms: int) -> None:
+        self.dialect = Sqlite(url, busy_ms)
+        self.dialect.prepare(writer)
+        self._engine = self.dialect.engine(writer)
+        self._writing = self._engine.execution_options(write=True)
+        self._turn = threading.Lock()
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A read transaction: one consistent state. Keep it short."""
+        with self._explained(), self._engine.connect() as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A write transaction, which holds the lock from its first moment; rolled back on any error."""
+        if not self._turn.acquire(timeout=self.dialect.busy_ms / 1000):
+            raise StoreBusy(f"another thread is writing to the store {self.dialect.path}")
+        try:
+            with self._explained(), self._writing.connect() as connection, connection.begin():
+                yield connection
+        finally:
+            self._turn.release()
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except (DBAPIError, sqlite3.Error) as error:
+            raise self.dialect.explain(error) from error
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._engine.dispose()

@@ -1,0 +1,120 @@
+"""Which series a packed row holds: layouts and series, registered once and remembered."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+from sqlalchemy import Connection, select
+
+from storage import schema
+from storage.codec import labels_of, labels_text, text_of, value_of
+from storage.database import Database
+from storage.errors import StoreError
+from telemetry.model import Series
+
+Ids = npt.NDArray[np.int64]
+
+
+class Layouts:
+    """Memory of the tables `layout` and `series`, which only ever grow."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._lock = threading.Lock()
+        self._series: dict[int, Series] = {}
+        self._ids: dict[Series, int] = {}
+        self._layouts: dict[int, Ids] = {}
+        self._target: dict[int, str] = {}
+        self._tuples: dict[int, tuple[Series, ...]] = {}
+        self._numbers: dict[tuple[str, str], int] = {}
+        self._newest: dict[str, tuple[tuple[Series, ...], int]] = {}
+
+    def number(self, target: str, series: tuple[Series, ...]) -> int:
+        """The layout's number; registers it, and its series, on first use."""
+        newest = self._newest.get(target)
+        if newest is not None and newest[0] is series:
+            return newest[1]
+        ids = self.ids(series)
+        text = text_of([ids[entry] for entry in series])
+        number = self._numbers.get((target, text)) or self._register(target, text)
+        self._numbers[target, text] = number
+        self._newest[target] = (series, number)
+        return number
+
+    def _register(self, target: str, text: str) -> int:
+        row = {"target": target, "digest": hashlib.sha256(text.encode()).hexdigest(), "series_ids": text}
+        key = (schema.layout.c.target == target) & (schema.layout.c.digest == row["digest"])
+        find = select(schema.layout.c.id).where(key)
+        with self._database.reading() as connection:
+            number: int | None = connection.scalar(find)
+        if number is not None:
+            return number
+        with self._database.writing() as connection:
+            connection.execute(self._database.dialect.insert(schema.layout), row)
+            number = connection.execute(find).scalar_one()
+        return number
+
+    def ids(self, series: Iterable[Series]) -> dict[Series, int]:
+        """Numbers of these series; registers those that are new, in a transaction of its own."""
+        wanted = tuple(series)
+        missing = [entry for entry in wanted if entry not in self._ids]
+        if missing:
+            rows = [
+                {"target": entry.target, "metric": entry.metric, "labels": labels_text(entry.labels)}
+                for entry in missing
+            ]
+            with self._database.writing() as connection:
+                connection.execute(self._database.dialect.insert(schema.series), rows)
+            with self._database.reading() as connection, self._lock:
+                self._load_series(connection)
+        return {entry: self._ids[entry] for entry in wanted}
+
+    def _load_series(self, connection: Connection) -> None:
+        table = schema.series
+        newest = max(self._series, default=0)
+        query = select(table.c.id, table.c.target, table.c.metric, table.c.labels).where(table.c.id > newest)
+        for number, target, metric, labels in connection.execute(query.order_by(table.c.id)):
+            self._series[number] = Series(target, metric, labels_of(labels))
+            self._ids[self._series[number]] = number
+
+    def refresh(self, connection: Connection) -> None:
+        """Learn the layouts and series that were registered since."""
+        table = schema.layout
+        with self._lock:
+            newest = max(self._layouts, default=0)
+            query = select(table.c.id, table.c.target, table.c.series_ids).where(table.c.id > newest)
+            found = connection.execute(query.order_by(table.c.id)).all()
+            if found:
+                self._load_series(connection)
+            for number, target, ids in found:
+                self._layouts[number] = np.array(value_of(ids), dtype=np.int64)
+                self._target[number] = target
+
+    def series_of(self, number: int) -> tuple[Series, ...]:
+        """The series of a layout, in stored order; StoreError when there is no such layout."""
+        found = self._tuples.get(number)
+        if found is not None:
+            return found
+        with self._database.reading() as connection:
+            self.refresh(connection)
+        if number not in self._layouts:
+            raise StoreError(f"the store holds no layout {number}")
+        return self._tuples.setdefault(number, tuple(self._series[entry] for entry in self._layouts[number].tolist()))
+
+    def layouts(self, targets: Sequence[str] | None) -> dict[int, tuple[str, Ids]]:
+        """Number → (target, numbers of its series), as of the last refresh."""
+        with self._lock:
+            return {
+                number: (self._target[number], ids)
+                for number, ids in self._layouts.items()
+                if targets is None or self._target[number] in targets
+            }
+
+    def series(self) -> dict[int, Series]:
+        """Number → series, as of the last refresh."""
+        with self._lock:
+            return dict(self._series)

@@ -1,0 +1,63 @@
+"""How a file becomes the newest: numbered steps, forward only.
+
+A new file is made from `schema` at once. An older one goes through the steps after its own number, each with its
+number in one transaction. `schema.VERSION` is the number of the last step; step 1 is the first file ever published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from sqlalchemy import Connection, inspect, select, update
+
+from storage import schema
+from storage.database import Database
+from storage.errors import StoreBroken, StoreNewer, StoreNotReady
+
+Step = Callable[[Connection], None]
+STEPS: Mapping[int, Step] = {}
+"""Version reached → what makes it out of the version before."""
+
+
+def version_of(connection: Connection) -> int | None:
+    """Version of the schema in this file, None in an empty one; StoreBroken in somebody else's."""
+    names = inspect(connection).get_table_names()
+    if not names:
+        return None
+    if "meta" in names:
+        found = connection.scalar(select(schema.meta.c.value).where(schema.meta.c.key == "schema"))
+        if found is not None and found.isdecimal():
+            return int(found)
+    raise StoreBroken("this database belongs to another program: name another file")
+
+
+def bring_up_to_date(
+    database: Database, *, writer: bool, now_ms: int, steps: Mapping[int, Step] = STEPS, version: int = schema.VERSION
+) -> None:
+    """Create or migrate (writer), or refuse: StoreNewer, StoreNotReady, StoreBroken."""
+    with database.reading() as connection:
+        found = version_of(connection)
+    if found is not None and found > version:
+        raise StoreNewer(
+            f"a newer version of this program wrote the store (schema {found}, this one knows {version}): update it"
+        )
+    if found == version:
+        return
+    if not writer:
+        raise StoreNotReady("the store is empty or of an older version: start the collector, which prepares it")
+    if found is None:
+        _create(database, now_ms, version)
+        return
+    for number in range(found + 1, version + 1):
+        with database.writing() as connection:
+            steps[number](connection)
+            connection.execute(update(schema.meta).where(schema.meta.c.key == "schema").values(value=str(number)))
+
+
+def _create(database: Database, now_ms: int, version: int) -> None:
+    with database.writing() as connection:
+        if version_of(connection) is not None:
+            return  # another process was faster
+        schema.tables.create_all(connection, checkfirst=False)
+        rows = [{"key": "schema", "value": str(version)}, {"key": "created_ms", "value": str(now_ms)}]
+        connection.execute(schema.meta.insert(), rows)

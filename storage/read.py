@@ -1,0 +1,168 @@
+"""Questions to the tables, each one short read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, and_, func, or_, select, true
+
+from storage import schema
+from storage.codec import labels_of, unpack, value_of
+from storage.records import Absence, Command, Commit, Episode, Event, Fact, Offset, Row, TargetRow
+from telemetry.model import Series
+
+AT_ONCE = 500
+"""Values of one IN (…): below every engine's limit of parameters."""
+HOT = schema.hot.c
+OFFSETS = select(
+    schema.series.c.target,
+    schema.series.c.metric,
+    schema.series.c.labels,
+    schema.offset.c.tick,
+    schema.offset.c.offset,
+    schema.offset.c.reason,
+).join_from(schema.offset, schema.series, schema.offset.c.series == schema.series.c.id)
+
+
+def commits_after(connection: Connection, sequence: int, limit: int) -> list[Commit]:
+    """The commits that follow, oldest first."""
+    table = schema.commit_log
+    query = select(table).where(table.c.sequence > sequence).order_by(table.c.sequence).limit(limit)
+    return [Commit(*found) for found in connection.execute(query)]
+
+
+def latest_commit(connection: Connection) -> Commit | None:
+    """The newest commit."""
+    table = schema.commit_log
+    found = connection.execute(select(table).order_by(table.c.sequence.desc()).limit(1)).first()
+    return None if found is None else Commit(*found)
+
+
+def rows(
+    connection: Connection,
+    ticks: Sequence[int] | None,
+    start: int | None,
+    end: int | None,
+    targets: Sequence[str] | None,
+) -> list[Row]:
+    """Rows of these ticks, inside start ≤ tick ≤ end, by tick and target."""
+    bounds = [HOT.tick >= start if start is not None else true(), HOT.tick <= end if end is not None else true()]
+    where = and_(*bounds, among(HOT.target, targets))
+    if ticks is None:
+        return _rows(connection, select(schema.hot).where(where))
+    chosen = sorted(set(ticks))
+    parts = [chosen[low : low + AT_ONCE] for low in range(0, len(chosen), AT_ONCE)]
+    return [row for part in parts for row in _rows(connection, select(schema.hot).where(where, HOT.tick.in_(part)))]
+
+
+def among(column: ColumnElement[Any], names: Sequence[str] | None) -> ColumnElement[bool]:
+    """Condition: one of these names; None is any."""
+    return true() if names is None else column.in_(list(names))
+
+
+def _rows(connection: Connection, query: Select[Any]) -> list[Row]:
+    found = connection.execute(query.order_by(HOT.tick, HOT.target))
+    return [Row(tick, target, at_ms, layout, unpack(data)) for tick, target, at_ms, layout, data in found]
+
+
+def last_rows(connection: Connection) -> dict[str, Row]:
+    """The newest row of each target."""
+    newest = select(HOT.target, func.max(HOT.tick).label("tick")).group_by(HOT.target).subquery()
+    match = and_(HOT.tick == newest.c.tick, HOT.target == newest.c.target)
+    return {row.target: row for row in _rows(connection, select(schema.hot).join(newest, match))}
+
+
+def offsets(connection: Connection, start: int, end: int, targets: Sequence[str] | None) -> list[Offset]:
+    """Offsets of start ≤ tick ≤ end, oldest first."""
+    tick = schema.offset.c.tick
+    query = OFFSETS.where(tick >= start, tick <= end, among(schema.series.c.target, targets))
+    found = connection.execute(query.order_by(tick, schema.offset.c.series))
+    return [
+        Offset(target, metric, labels_of(labels), tick, offset, reason)
+        for target, metric, labels, tick, offset, reason in found
+    ]
+
+
+def last_offsets(connection: Connection, target: str) -> dict[Series, float]:
+    """The offset in force of every counter of a target."""
+    query = OFFSETS.where(schema.series.c.target == target).order_by(schema.offset.c.tick)
+    return {
+        Series(target, metric, labels_of(labels)): offset
+        for _, metric, labels, _, offset, _ in connection.execute(query)
+    }
+
+
+def open_facts(connection: Connection) -> list[Fact]:
+    """Facts that hold until something else is said."""
+    return _facts(connection, schema.fact.c.end_ms.is_(None))
+
+
+def facts(connection: Connection, target: str | None, at_ms: int | None, name: str | None) -> list[Fact]:
+    """Facts, all or those true at an instant, by target, name and time."""
+    table = schema.fact.c
+    conditions = [table.target == target if target is not None else true()]
+    conditions.append(table.name == name if name is not None else true())
+    if at_ms is not None:
+        conditions += [table.start_ms <= at_ms, or_(table.end_ms.is_(None), table.end_ms > at_ms)]
+    return _facts(connection, and_(*conditions))
+
+
+def _facts(connection: Connection, where: ColumnElement[bool]) -> list[Fact]:
+    table = schema.fact.c
+    query = select(table.target, table.name, table.value, table.start_ms, table.end_ms).where(where)
+    return [Fact(*found) for found in connection.execute(query.order_by(table.target, table.name, table.start_ms))]
+
+
+def absences(connection: Connection, start: int, end: int, target: str | None) -> list[Absence]:
+    """Absences that overlap start ≤ t ≤ end, by their start."""
+    table = schema.absence.c
+    query = select(table.target, table.metric, table.start_ms, table.end_ms, table.reason).where(
+        table.start_ms <= end,
+        or_(table.end_ms.is_(None), table.end_ms >= start),
+        table.target == target if target is not None else true(),
+    )
+    found = connection.execute(query.order_by(table.start_ms, table.target, table.metric))
+    return [Absence(name, metric or None, since, until, reason) for name, metric, since, until, reason in found]
+
+
+def events(connection: Connection, start: int, end: int, target: str | None, limit: int) -> list[Event]:
+    """The newest `limit` events of start ≤ at ≤ end, oldest first."""
+    table = schema.event.c
+    query = select(schema.event).where(table.at_ms >= start, table.at_ms <= end)
+    if target is not None:
+        query = query.where(table.target == target)
+    found = connection.execute(query.order_by(table.at_ms.desc(), table.id.desc()).limit(limit)).all()
+    return [
+        Event(number, at, name, kind, text, value_of(labels))
+        for number, at, name, kind, text, labels in reversed(found)
+    ]
+
+
+def episodes(connection: Connection, deployment: str, start: int, end: int) -> list[Episode]:
+    """Prefill episodes that overlap start ≤ t ≤ end, by their end."""
+    table = schema.episode.c
+    query = select(schema.episode).where(table.deployment == deployment, table.end_ms >= start, table.start_ms <= end)
+    return [Episode(*found) for found in connection.execute(query.order_by(table.end_ms, table.start_ms))]
+
+
+def targets(connection: Connection) -> list[TargetRow]:
+    """Current state of every target, by name."""
+    found = connection.execute(select(schema.target).order_by(schema.target.c.name))
+    return [TargetRow(*plain, detail=value_of(detail)) for *plain, detail in found]
+
+
+def pending_commands(connection: Connection) -> list[Command]:
+    """Commands not yet applied, oldest first."""
+    table = schema.command.c
+    found = connection.execute(select(schema.command).where(table.applied_ms.is_(None)).order_by(table.id))
+    return [
+        Command(number, at, kind, value_of(payload), applied, error)
+        for number, at, kind, payload, applied, error in found
+    ]
+
+
+def preference(connection: Connection, key: str) -> Any:
+    """A preference, None when it was never set."""
+    text = connection.scalar(select(schema.preference.c.value).where(schema.preference.c.key == key))
+    return None if text is None else value_of(text)

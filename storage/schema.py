@@ -1,0 +1,136 @@
+"""The tables as they are now. How older files get here is in `migrations`."""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Column, Double, Index, Integer, MetaData, Table, Text, UniqueConstraint
+
+VERSION = 1
+"""Number of the last migration; what `meta` says under "schema"."""
+
+tables = MetaData()
+
+meta = Table("meta", tables, Column("key", Text, primary_key=True), Column("value", Text, nullable=False))
+
+series = Table(
+    "series",
+    tables,
+    Column("id", Integer, primary_key=True),
+    Column("target", Text, nullable=False),
+    Column("metric", Text, nullable=False),
+    Column("labels", Text, nullable=False),  # JSON object, keys sorted
+    UniqueConstraint("target", "metric", "labels"),
+)
+
+layout = Table(
+    "layout",
+    tables,
+    Column("id", Integer, primary_key=True),
+    Column("target", Text, nullable=False),
+    Column("digest", Text, nullable=False),  # of series_ids, which are too long for an index
+    Column("series_ids", Text, nullable=False),  # JSON array, in the order of hot.data
+    UniqueConstraint("target", "digest"),
+)
+
+# Keyed by time first: a key by target would touch a page per target and tick.
+hot = Table(
+    "hot",
+    tables,
+    Column("tick", BigInteger, primary_key=True, autoincrement=False),
+    Column("target", Text, primary_key=True),
+    Column("at_ms", BigInteger, nullable=False),
+    Column("layout", Integer, nullable=False),
+    Column("data", Text, nullable=False),  # JSON array, null = no number
+)
+
+commit_log = Table(
+    "commit_log",
+    tables,
+    Column("sequence", Integer, primary_key=True),
+    Column("at_ms", BigInteger, nullable=False),
+    Column("first_tick", BigInteger, nullable=False),
+    Column("last_tick", BigInteger, nullable=False),
+)
+
+offset = Table(
+    "offset",
+    tables,
+    Column("series", Integer, primary_key=True, autoincrement=False),
+    Column("tick", BigInteger, primary_key=True, autoincrement=False),
+    Column("offset", Double, nullable=False),
+    Column("reason", Text, nullable=False),
+    Index("offset_tick", "tick"),
+)
+
+absence = Table(
+    "absence",
+    tables,
+    Column("target", Text, primary_key=True),
+    Column("metric", Text, primary_key=True),  # "" = the whole target
+    Column("start_ms", BigInteger, primary_key=True, autoincrement=False),
+    Column("end_ms", BigInteger),  # null = still so
+    Column("reason", Text, nullable=False),
+    Index("absence_end", "end_ms"),
+)
+
+fact = Table(
+    "fact",
+    tables,
+    Column("target", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("start_ms", BigInteger, primary_key=True, autoincrement=False),
+    Column("end_ms", BigInteger),  # null = still so
+    Column("value", Text, nullable=False),
+)
+
+event = Table(
+    "event",
+    tables,
+    Column("id", Integer, primary_key=True),
+    Column("at_ms", BigInteger, nullable=False),
+    Column("target", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("labels", Text, nullable=False),  # JSON object
+    Index("event_at", "at_ms"),
+)
+
+episode = Table(
+    "episode",
+    tables,
+    Column("deployment", Text, primary_key=True),
+    Column("target", Text, primary_key=True),
+    Column("engine", Text, primary_key=True),
+    Column("start_ms", BigInteger, primary_key=True, autoincrement=False),
+    Column("end_ms", BigInteger, nullable=False),
+    Column("tokens", BigInteger),
+    Column("seconds", Double),
+    Index("episode_end", "deployment", "end_ms"),
+)
+
+target = Table(
+    "target",
+    tables,
+    Column("name", Text, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("url", Text, nullable=False),
+    Column("interval_ms", Integer, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("since_ms", BigInteger, nullable=False),
+    Column("last_ok_ms", BigInteger),
+    Column("detail", Text, nullable=False),  # JSON object
+)
+
+command = Table(
+    "command",
+    tables,
+    Column("id", Integer, primary_key=True),
+    Column("at_ms", BigInteger, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("payload", Text, nullable=False),  # JSON object
+    Column("applied_ms", BigInteger),
+    Column("error", Text),
+    Index("command_applied", "applied_ms"),
+)
+
+preference = Table("preference", tables, Column("key", Text, primary_key=True), Column("value", Text, nullable=False))

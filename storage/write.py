@@ -1,0 +1,173 @@
+"""What a commit does to the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from sqlalchemy import Connection, case, insert, update
+from sqlalchemy.sql.dml import Insert
+
+from storage import schema
+from storage.codec import pack, text_of
+from storage.database import Database
+from storage.layouts import Layouts
+from storage.read import open_facts
+from storage.records import Absence, Batch, Commit, Episode, Event, Fact, Offset, Row, TargetRow
+
+Values = dict[str, Any]
+
+
+def row_values(row: Row) -> Values:
+    """One row of `hot`."""
+    return {
+        "tick": row.tick,
+        "target": row.target,
+        "at_ms": row.at_ms,
+        "layout": row.layout,
+        "data": pack(row.values),
+    }
+
+
+def absence_values(absence: Absence) -> Values:
+    """One row of `absence`."""
+    return {
+        "target": absence.target,
+        "metric": absence.metric or "",
+        "start_ms": absence.start_ms,
+        "end_ms": absence.end_ms,
+        "reason": absence.reason,
+    }
+
+
+def fact_values(fact: Fact) -> Values:
+    """One row of `fact`."""
+    return {
+        "target": fact.target,
+        "name": fact.name,
+        "start_ms": fact.start_ms,
+        "end_ms": fact.end_ms,
+        "value": fact.value,
+    }
+
+
+def event_values(event: Event) -> Values:
+    """One row of `event`, without its number."""
+    return {
+        "at_ms": event.at_ms,
+        "target": event.target,
+        "kind": event.kind,
+        "text": event.text,
+        "labels": text_of(dict(event.labels)),
+    }
+
+
+def episode_values(episode: Episode) -> Values:
+    """One row of `episode`."""
+    return {
+        "deployment": episode.deployment,
+        "target": episode.target,
+        "engine": episode.engine,
+        "start_ms": episode.start_ms,
+        "end_ms": episode.end_ms,
+        "tokens": episode.tokens,
+        "seconds": episode.seconds,
+    }
+
+
+def target_values(target: TargetRow) -> Values:
+    """One row of `target`."""
+    return {
+        "name": target.name,
+        "kind": target.kind,
+        "url": target.url,
+        "interval_ms": target.interval_ms,
+        "state": target.state,
+        "reason": target.reason,
+        "since_ms": target.since_ms,
+        "last_ok_ms": target.last_ok_ms,
+        "detail": text_of(dict(target.detail)),
+    }
+
+
+class Writer:
+    """Writes batches; remembers which facts hold, so that repeating them costs nothing."""
+
+    def __init__(self, database: Database, layouts: Layouts) -> None:
+        self._database = database
+        self._layouts = layouts
+        self._facts: dict[tuple[str, str], Fact] | None = None
+        dialect = database.dialect
+        self._insert = {table.name: dialect.insert(table) for table in (schema.hot,)}
+        kept = (schema.offset, schema.absence, schema.fact, schema.episode, schema.target)
+        self._upsert = {table.name: dialect.upsert(table) for table in kept}
+
+    def commit(self, batch: Batch, now_ms: int) -> Commit:
+        """One transaction. Everything that takes time is made ready before the lock is held."""
+        work = self._work(batch)
+        known = self._known_facts() if batch.facts else {}
+        news = [fact for fact in batch.facts if _is_news(fact, known.get((fact.target, fact.name)))]
+        ticks = [row.tick for row in batch.rows]
+        log = {
+            "at_ms": now_ms,
+            "first_tick": min(ticks, default=now_ms + 1),
+            "last_tick": max(ticks, default=now_ms),
+        }
+        with self._database.writing() as connection:
+            for statement, rows in work:
+                connection.execute(statement, rows)
+            for fact in news:
+                self._write_fact(connection, fact)
+            key = connection.execute(insert(schema.commit_log), log).inserted_primary_key
+        for fact in news:
+            _remember(known, fact)
+        assert key is not None, "the log gives every commit a number"
+        return Commit(key[0], **log)
+
+    def _work(self, batch: Batch) -> list[tuple[Insert, list[Values]]]:
+        upsert = self._upsert
+        parts: tuple[tuple[Insert, list[Values]], ...] = (
+            (self._insert["hot"], _each(row_values, batch.rows)),
+            (upsert["offset"], self._offset_values(batch.offsets)),
+            (upsert["absence"], _each(absence_values, batch.absences_opened)),
+            (upsert["absence"], _each(absence_values, batch.absences_closed)),
+            (insert(schema.event), _each(event_values, batch.events)),
+            (upsert["episode"], _each(episode_values, batch.episodes)),
+            (upsert["target"], _each(target_values, batch.targets)),
+        )
+        return [(statement, rows) for statement, rows in parts if rows]
+
+    def _offset_values(self, offsets: Iterable[Offset]) -> list[Values]:
+        ids = self._layouts.ids(offset.series for offset in offsets)
+        return [
+            {"series": ids[offset.series], "tick": offset.tick, "offset": offset.offset, "reason": offset.reason}
+            for offset in offsets
+        ]
+
+    def _known_facts(self) -> dict[tuple[str, str], Fact]:
+        if self._facts is None:
+            with self._database.reading() as connection:
+                self._facts = {(fact.target, fact.name): fact for fact in open_facts(connection)}
+        return self._facts
+
+    def _write_fact(self, connection: Connection, fact: Fact) -> None:
+        table = schema.fact.c
+        before = (table.target == fact.target) & (table.name == fact.name) & table.end_ms.is_(None)
+        end = case((table.start_ms > fact.start_ms, table.start_ms), else_=fact.start_ms)
+        connection.execute(update(schema.fact).where(before).values(end_ms=end))
+        connection.execute(self._upsert["fact"], fact_values(fact))
+
+
+def _each(values: Callable[[Any], Values], records: Iterable[Any]) -> list[Values]:
+    return [values(record) for record in records]
+
+
+def _is_news(fact: Fact, known: Fact | None) -> bool:
+    return fact.end_ms is not None or known is None or known.value != fact.value
+
+
+def _remember(known: dict[tuple[str, str], Fact], fact: Fact) -> None:
+    if fact.end_ms is None:
+        known[fact.target, fact.name] = fact
+    else:
+        known.pop((fact.target, fact.name), None)
