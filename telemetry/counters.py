@@ -102,26 +102,35 @@ def trailing_increase(frame: Frame, window_ms: float) -> Floats:
     reaches before the first one, touches a gap or a restart, or is shorter than the nominal interval.
     """
     result = np.full(frame.values.shape, np.nan)
-    for row in range(len(frame.series)):
-        if window_ms < frame.gap_ms[row] / NOMINAL_PER_GAP:
-            continue
+    for rows in _alike(frame):
+        row = rows[0]
         known = ~np.isnan(frame.values[row])
-        if np.count_nonzero(known) < 2:
+        if window_ms < frame.gap_ms[row] / NOMINAL_PER_GAP or np.count_nonzero(known) < 2:
             continue
         bad = bad_steps(frame.at_ms[row], frame.breaks[row], known, float(frame.gap_ms[row]))
-        result[row, known] = _window(frame.at_ms[row, known], frame.values[row, known], bad, window_ms)
+        where = np.ix_(rows, known)
+        result[where] = _window(frame.at_ms[row, known], frame.values[where], bad, window_ms)
     return result
+
+
+def _alike(frame: Frame) -> list[list[int]]:
+    """Rows of one target with the same samples and breaks: they share all work but the subtraction."""
+    known = np.isnan(frame.values)
+    groups: dict[tuple[str, bytes, bytes], list[int]] = {}
+    for row, series in enumerate(frame.series):
+        key = (series.target, known[row].tobytes(), frame.breaks[row].tobytes())
+        groups.setdefault(key, []).append(row)
+    return list(groups.values())
 
 
 def _window(at: Floats, values: Floats, bad: Floats, window_ms: float) -> Floats:
     start = at - window_ms
     before = np.searchsorted(at, start, side="right").astype(np.intp) - 1
-    usable = before >= 0
-    left = np.where(usable, before, 0)
+    left = np.maximum(before, 0)
     right = np.minimum(left + 1, len(at) - 1)
-    width = np.maximum(at[right] - at[left], 1e-9)
-    at_start = values[left] + (values[right] - values[left]) * (start - at[left]) / width
-    usable &= bad == bad[left]
+    share = (start - at[left]) / np.maximum(at[right] - at[left], 1e-9)
+    at_start = values[:, left] + (values[:, right] - values[:, left]) * share
+    usable = (before >= 0) & (bad == bad[left])
     return np.where(usable, values - at_start, np.nan)
 
 

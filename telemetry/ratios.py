@@ -11,7 +11,7 @@ from telemetry.counters import increase, integral, trailing_increase
 from telemetry.frame import Floats, Frame
 from telemetry.model import Kind, Metric, Ratio, Series
 
-SILENT_MS = 60_000
+SILENT_MS = 15_000
 """A series without a sample is "unknown", and makes a sum unknown, for this long; then it is an absence with a name
 of its own, and sums go on without it."""
 

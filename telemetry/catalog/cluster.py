@@ -8,20 +8,6 @@ from telemetry.model import Fold, Kind, Metric, Scope, Unit
 
 CLUSTER_TARGET = "cluster"
 DEPLOYMENT_PREFIX = "deployment/"
-TARGET_STATES = (
-    "ok",
-    "not yet scraped",
-    "unreachable",
-    "refused",
-    "timed out",
-    "bad answer",
-    "not found",
-    "unauthorised",
-    "no statistics",
-    "stopped",
-    "loading",
-    "restarting",
-)
 
 
 def _recorded(
@@ -130,16 +116,4 @@ CLOCK_SKEW = Metric(
     "monitor",
     over_time=Fold.LAST,
     across=Fold.MAX,
-)
-TARGET_STATE = Metric(
-    "target_state",
-    "Target",
-    "How the last scrape of the target went.",
-    Unit.STATE,
-    Kind.STATE,
-    Scope.TARGET,
-    "monitor",
-    over_time=Fold.MAX,
-    across=Fold.MAX,
-    states=TARGET_STATES,
 )

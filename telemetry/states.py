@@ -1,0 +1,75 @@
+"""States of a target, with the sentence that each stands for. Pure: outcomes of requests in, states out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class TargetState(Enum):
+    """What is known of a target after its last request."""
+
+    OK = "ok"
+    NOT_YET_SCRAPED = "not yet scraped"
+    UNREACHABLE = "unreachable"
+    REFUSED = "refused"
+    TIMED_OUT = "timed out"
+    BAD_ANSWER = "bad answer"
+    NOT_FOUND = "not found"
+    UNAUTHORISED = "unauthorised"
+    NO_STATISTICS = "no statistics"
+    STOPPED = "stopped"
+    LOADING = "loading"
+    RESTARTING = "restarting"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A state and why it is so, in words."""
+
+    state: TargetState
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What was true of a target when it last answered; None is not known.
+
+    goodbye: a node's agent said that it shuts down. running: requests an engine had in execution.
+    fatal: an OOM kill or a fatal Xid was seen on a node since then. ever: it has answered at least once.
+    memory_rising: memory held by GPU processes has been growing while the engine was away.
+    """
+
+    ever: bool = False
+    goodbye: bool = False
+    running: float | None = None
+    fatal: bool = False
+    memory_rising: bool = False
+
+
+def silent_node(failure: TargetState, detail: str, before: Before) -> Verdict:
+    """Verdict on a node whose agent did not answer."""
+    if before.goodbye and failure in (TargetState.REFUSED, TargetState.UNREACHABLE, TargetState.TIMED_OUT):
+        return Verdict(TargetState.STOPPED, "the agent said goodbye and stopped")
+    if failure is TargetState.REFUSED:
+        return Verdict(failure, "the host is alive, but no agent listens there")
+    if failure is TargetState.TIMED_OUT:
+        return Verdict(failure, "the host does not answer")
+    return Verdict(failure, detail)
+
+
+def silent_engine(failure: TargetState, detail: str, before: Before) -> Verdict:
+    """Verdict on an engine that did not answer with a page: loading, stopped on purpose, restarting, or gone."""
+    if failure is TargetState.LOADING:
+        return Verdict(failure, detail)
+    if failure is not TargetState.REFUSED:
+        return Verdict(failure, detail)
+    if before.memory_rising:
+        if before.ever:
+            return Verdict(TargetState.RESTARTING, "nothing listens there, and GPU memory is filling: a restart")
+        return Verdict(TargetState.LOADING, "nothing listens there yet, and GPU memory is filling")
+    if before.running == 0 and not before.fatal:
+        return Verdict(TargetState.STOPPED, "nothing listens there; no request ran when it went: stopped on purpose")
+    if before.ever and before.running:
+        return Verdict(TargetState.UNREACHABLE, f"nothing listens there; {before.running:g} requests ran when it went")
+    return Verdict(TargetState.REFUSED, "nothing listens there")
