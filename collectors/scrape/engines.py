@@ -1,0 +1,40 @@
+"""Which engine wrote a page, and why a page of an engine may hold no statistics."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+from collectors.scrape.aliases import dialect_of
+
+UNKNOWN_ENGINE = "unknown"
+STATISTICS = {
+    "off": "the engine answers, but was started with --disable-log-stats",
+    "not yet": "the engine answers and has served no request since its start",
+    "elsewhere": "TensorRT-LLM's JSON list is emptied by whoever reads it; give the address of /prometheus/metrics",
+}
+"""Value of the fact `statistics` → a sentence that says why the page has no numbers."""
+
+_DECLARED = re.compile(rb"^# (?:TYPE|HELP) ([A-Za-z_:][\w:]*)", re.MULTILINE)
+_API_SERVER = b"http_request_duration_highr_seconds"
+_TRTLLM_JSON = re.compile(rb"\s*\[\s*(?:\]|\{)")
+
+
+def recognise(engines: Iterable[str], body: bytes) -> tuple[str, dict[str, str]]:
+    """Engine of a page and the facts that explain missing statistics.
+
+    engines: the engine whose dialect each line that means something is written in; most lines decide.
+    body: searched only when there is no such line.
+    """
+    counted = Counter(engines)
+    if counted:
+        return max(counted, key=lambda engine: counted[engine]), {}
+    declared = next(filter(None, (dialect_of(name.decode("ascii")) for name in _DECLARED.findall(body))), None)
+    if declared is not None:
+        return declared.engine, {"statistics": "not yet"}
+    if _API_SERVER in body:
+        return "vllm", {"statistics": "off"}
+    if _TRTLLM_JSON.match(body):
+        return "trtllm", {"statistics": "elsewhere"}
+    return UNKNOWN_ENGINE, {}

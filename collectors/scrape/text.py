@@ -1,0 +1,262 @@
+"""PageReader: from the bytes of a metrics page to a Page, fast where a line looks as it did last time.
+
+A line splits into series text (name and labels) and rest. Series text seen before skips the parser only when the
+rest is exactly one plain number; every other line goes through prometheus_client's parser, by itself.
+The page is untrusted: lines, labels, the number of lines and the memory of seen lines are bounded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import numpy as np
+from prometheus_client.parser import text_string_to_metric_families
+
+from collectors.scrape.layout import Admission, Plan, build
+from collectors.scrape.lines import Line, family_of, is_known, understand
+from collectors.scrape.page import Layout, Page
+from telemetry.frame import Floats
+from telemetry.model import UNKNOWN
+
+MAX_LINE = 16_384
+MAX_LABELS = 128
+MAX_LABEL_VALUE = 1024
+LINES_PER_SERIES = 2
+"""Lines that the reader knows at most, as a multiple of the cap on stored series."""
+MAX_SEEN_BYTES = 8_000_000
+MAX_DROPPED_BYTES = 500_000
+MAX_DROPPED_FAMILIES = 500
+
+_PLAIN = b"0123456789.eE+-"
+_HASH = ord("#")
+_NAME = re.compile(rb"[A-Za-z_:][A-Za-z0-9_:]*")
+_COMMENT = 0
+"""Slot of everything that is no sample."""
+
+
+class PageReader:
+    """Reads one target's page again and again; one per target.
+
+    >>> page = PageReader("head").read(b'vllm:num_requests_running{engine="0",model_name="m"} 3')
+    >>> page.layout.engine, page.layout.series[0].metric, float(page.raw[0])
+    ('vllm', 'requests_running', 3.0)
+    """
+
+    def __init__(self, target: str, cap_series: int = 4000) -> None:
+        self._target = target
+        self._admission = Admission(cap_series)
+        self._cap_lines = cap_series * LINES_PER_SERIES
+        self._table: list[Line] = [Line("")]
+        self._slots: dict[str, int] = {}
+        self._seen: dict[bytes, int] = {}
+        self._seen_bytes = self._dropped_bytes = 0
+        self._last: tuple[list[bytes], list[bytes | None], list[int]] = ([], [], [])
+        self._values: list[float] = []
+        self._bad = self._parses = self._reads = 0
+        self._present: set[int] = set()
+        self._plan: Plan | None = None
+
+    def read(self, body: bytes) -> Page:
+        """The page that these bytes are. Never raises; what cannot be read is counted."""
+        self._reads += 1
+        lines = body.split(b"\n")
+        if not self._patch(lines):
+            self._make_room()
+            slots = self._walk(lines)
+            self._settle(slots, body)
+        return self._page()
+
+    # One reading ------------------------------------------------------------------------------------------------
+
+    def _patch(self, lines: list[bytes]) -> bool:
+        """Take over a page that differs from the last one only in plain numbers; False when it does not."""
+        before, keys, slots = self._last
+        if len(lines) != len(before) or self._plan is None:
+            return False
+        values = self._values
+        for position, (line, old) in enumerate(zip(lines, before, strict=True)):
+            if line == old:
+                continue
+            key, _, rest = line.rpartition(b" ")
+            if key != keys[position] or rest.strip(_PLAIN):
+                return False
+            try:
+                values[slots[position]] = float(rest)
+            except ValueError:
+                return False
+        self._last = (lines, keys, slots)
+        return True
+
+    def _walk(self, lines: list[bytes]) -> list[int]:
+        """Read every line; the slots of the samples, in page order."""
+        keys: list[bytes | None] = []
+        slots: list[int] = []
+        self._values = values = [UNKNOWN] * len(self._table)
+        self._bad = self._parses = 0
+        seen = self._seen
+        for line in lines:
+            if not line or line[0] == _HASH:
+                keys.append(None)
+                slots.append(_COMMENT)
+                continue
+            key, _, rest = line.rpartition(b" ")
+            slot = seen.get(key)
+            if slot is not None and not rest.strip(_PLAIN):
+                try:
+                    values[slot] = float(rest)
+                except ValueError:
+                    slot = None
+            else:
+                slot = None
+            if slot is None:
+                slot = self._read_slowly(line, key, rest)
+                keys.append(key if seen.get(key) == slot else None)
+            else:
+                keys.append(key)
+            slots.append(slot)
+        self._last = (lines, keys, slots)
+        return slots
+
+    def _page(self) -> Page:
+        plan = self._plan
+        assert plan is not None, "a page has been read"
+        table = np.array(self._values)
+        raw = table[plan.gather]
+        raw[plan.flags] = np.where(raw[plan.flags] == 1.0, plan.numbers, np.nan)
+        raw[~np.isfinite(raw)] = np.nan
+        return Page(plan.layout, raw, _started(plan, table), self._bad)
+
+    # What is seen for the first time, or is no plain number -------------------------------------------------------
+
+    def _read_slowly(self, line: bytes, key: bytes, rest: bytes) -> int:
+        """Slot of a line, its value put into the table; the comment's slot when it cannot be read."""
+        text = line.strip()
+        match = _NAME.match(text)
+        if not text or text[0] == _HASH:
+            return _COMMENT
+        if match is not None and not is_known(match.group().decode("ascii")):
+            return self._drop(match.group().decode("ascii"), key)
+        sample = self._parse(text)
+        if sample is None:
+            self._bad += 1
+            return _COMMENT
+        name, labels, value, bare = sample
+        slot = self._slot(name, labels)
+        if slot != _COMMENT:
+            self._values[slot] = value
+            if bare and not rest.strip(_PLAIN) and key not in self._seen:
+                self._remember(key, slot)
+        return slot
+
+    def _parse(self, text: bytes) -> tuple[str, Mapping[str, str], float, bool] | None:
+        """Name, labels, value and whether nothing follows the value; None when the line is none or is too much."""
+        self._parses += 1
+        if len(text) > MAX_LINE or self._parses > 2 * self._cap_lines:
+            return None
+        try:
+            families = list(text_string_to_metric_families(text.decode("utf-8")))
+            (sample,) = (sample for family in families for sample in family.samples)
+            value = float(sample.value)
+        except (ValueError, IndexError, OverflowError):
+            return None
+        labels = sample.labels
+        if len(labels) > MAX_LABELS or any(len(text) > MAX_LABEL_VALUE for text in labels.values()):
+            return None
+        return sample.name, labels, value, sample.timestamp is None
+
+    def _slot(self, name: str, labels: Mapping[str, str]) -> int:
+        if not is_known(name):
+            return self._family(family_of(name))
+        line = understand(name, labels)
+        if line is None:
+            self._bad += 1
+            return _COMMENT
+        return self._place(line)
+
+    def _place(self, line: Line) -> int:
+        slot = self._slots.get(line.identity)
+        if slot is None:
+            if len(self._table) > self._cap_lines:
+                self._bad += 1
+                return _COMMENT
+            slot = self._slots[line.identity] = len(self._table)
+            self._table.append(line)
+            self._values.append(UNKNOWN)
+        return slot
+
+    def _drop(self, name: str, key: bytes) -> int:
+        slot = self._family(family_of(name))
+        if self._dropped_bytes < MAX_DROPPED_BYTES:
+            self._dropped_bytes += len(key)
+            self._seen[key] = slot
+        return slot
+
+    def _family(self, family: str) -> int:
+        identity = f"dropped {family}"
+        if identity not in self._slots and self._dropped_families() >= MAX_DROPPED_FAMILIES:
+            identity, family = "dropped others", "others"
+        return self._place(Line(identity, dropped=family))
+
+    def _dropped_families(self) -> int:
+        return sum(1 for line in self._table if line.dropped is not None)
+
+    def _remember(self, key: bytes, slot: int) -> None:
+        self._seen_bytes += len(key)
+        self._seen[key] = slot
+
+    # Shape and memory ---------------------------------------------------------------------------------------------
+
+    def _settle(self, slots: list[int], body: bytes) -> None:
+        """Keep the plan while the page has the same set of lines, else make a new one."""
+        present = set(slots)
+        if len(present) != len(slots) - slots.count(_COMMENT) + (1 if _COMMENT in present else 0):
+            self._last = ([], [], [])
+        if self._plan is not None and present == self._present and len(present) > 1:
+            return
+        if self._plan is not None:
+            self._admission.touch(self._plan.layout.series, self._reads)
+        order = tuple(dict.fromkeys(slot for slot in slots if slot != _COMMENT))
+        plan = build(self._target, order, self._table, body, self._admission, self._reads)
+        self._plan = _keeping(self._plan, plan)
+        self._present = present
+
+    def _make_room(self) -> None:
+        """Forget lines that are no longer on the page once the table or the memory of series text is full."""
+        if len(self._table) <= self._cap_lines and self._seen_bytes + self._dropped_bytes <= MAX_SEEN_BYTES:
+            return
+        kept = sorted(self._present - {_COMMENT})
+        renumbered = {slot: position for position, slot in enumerate(kept, start=1)}
+        self._table = [Line(""), *(self._table[slot] for slot in kept)]
+        self._slots = {line.identity: position for position, line in enumerate(self._table[1:], start=1)}
+        self._seen = {key: renumbered[slot] for key, slot in self._seen.items() if slot in renumbered}
+        self._dropped_bytes = sum(len(key) for key, slot in self._seen.items() if self._table[slot].dropped)
+        self._seen_bytes = sum(map(len, self._seen)) - self._dropped_bytes
+        if self._seen_bytes + self._dropped_bytes > MAX_SEEN_BYTES:
+            self._seen, self._seen_bytes, self._dropped_bytes = {}, 0, 0
+        self._present = set()
+
+
+def _started(plan: Plan, table: Floats) -> float | None:
+    """Start of the process, or the earliest `_created` where the page has no such line."""
+    stamps = table[[plan.process]] if plan.process is not None else table[plan.created]
+    known = stamps[np.isfinite(stamps)]
+    return float(np.min(known)) if len(known) else None
+
+
+def _keeping(old: Plan | None, new: Plan) -> Plan:
+    """The new plan, with the old layout object where nothing about it has changed."""
+    if old is None or not _same(old.layout, new.layout):
+        return new
+    return Plan(old.layout, new.gather, new.flags, new.numbers, new.process, new.created)
+
+
+def _same(old: Layout, new: Layout) -> bool:
+    return (
+        old.lines == new.lines
+        and old.series == new.series
+        and old.engine == new.engine
+        and old.facts == new.facts
+        and old.dropped_families == new.dropped_families
+        and old.refused_series == new.refused_series
+    )
