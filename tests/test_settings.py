@@ -143,11 +143,12 @@ def test_everything_wrong_is_said_at_once(tmp_path: Path) -> None:
         {"TACHOGRAPH_INTERVAL_S": "0.1", "TACHOGRAPH_STORE": "mysql://ann:secret@db/x", "TACHOGRAPH_HOST": "http://x"},
     )
     file = tmp_path / "tachograph.toml"
+    known = ", ".join(row.name for row in TABLE if not row.name.startswith("demo_"))
     assert sorted(problems) == sorted(
         [
             f"{file}: there is no setting prot; did you mean port?",
-            next(line for line in problems if "zzzzzzz" in line),
-            next(line for line in problems if "demo_nodes" in line),
+            f"{file}: there is no setting zzzzzzz; known are {known}",
+            f"{file}: there is no setting demo_nodes; did you mean nodes?",
             "keep_hours: 'long' is wrong, expected a number from 1 to 87600",
             "TACHOGRAPH_INTERVAL_S: '0.1' is wrong, expected a number from 0.2 to 60",
             "TACHOGRAPH_STORE: 'mysql://ann:…@db/x' is wrong, "
@@ -161,8 +162,6 @@ def test_everything_wrong_is_said_at_once(tmp_path: Path) -> None:
             "--discover: 'maybe' is wrong, expected true or false",
         ]
     )
-    assert f"{file}: there is no setting zzzzzzz; known are store, nodes" in " ".join(problems)
-    assert "demo_nodes; known" not in " ".join(problems) or "demo_nodes" not in " ".join(problems).split("known are")[1]
 
 
 @pytest.mark.parametrize(

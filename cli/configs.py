@@ -1,0 +1,70 @@
+"""From settings to what collector and web are told: plain values that know nothing of flags and files."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+
+from cli import tokens
+from dashboard.config import WebConfig
+from pipeline.config import CollectorConfig, TargetConfig, TargetKind
+from settings import Settings, SettingsError
+
+WILDCARDS = ("0.0.0.0", "::")
+
+
+def make_store_directory(store: str) -> None:
+    """Make the directory of an SQLite file, for its owner alone. SettingsError when that is not possible."""
+    scheme, _, path = store.partition(":///")
+    if scheme != "sqlite":
+        return
+    try:
+        Path(path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise SettingsError([f"store: {store!r} is wrong, expected a place that can be written ({error})"]) from error
+
+
+def collector(settings: Settings) -> CollectorConfig:
+    """What the collector is told. SettingsError when a token file cannot be read."""
+    return CollectorConfig(
+        store_url=settings.store,
+        nodes=_targets(settings.nodes, TargetKind.NODE, tokens.read(settings.node_token_file, "node_token_file")),
+        engines=_targets(
+            settings.engines, TargetKind.ENGINE, tokens.read(settings.engine_token_file, "engine_token_file")
+        ),
+        deployments=settings.deployments,
+        interval_s=settings.interval_s,
+        keep_hours=settings.keep_hours,
+    )
+
+
+def _targets(table: Mapping[str, str], kind: TargetKind, token: str | None) -> tuple[TargetConfig, ...]:
+    return tuple(TargetConfig(name, url, kind, token) for name, url in table.items())
+
+
+def web(settings: Settings, token: str | None) -> WebConfig:
+    """What the web process is told."""
+    return WebConfig(
+        store_url=settings.store,
+        host=settings.host,
+        port=settings.port,
+        token=token,
+        allowed_hosts=settings.allowed_hosts + _own_names(settings.host),
+        demo_control_url=settings.demo_control_url,
+    )
+
+
+def _own_names(host: str) -> tuple[str, ...]:
+    """Names of this machine, by which it is addressed when it listens everywhere; no stranger can point them here."""
+    if host not in WILDCARDS:
+        return ()
+    short = socket.gethostname().lower()
+    return tuple(dict.fromkeys((short, f"{short.partition('.')[0]}.local")))
+
+
+def link(host: str, port: int, token: str | None = None) -> str:
+    """Address to open in a browser; where the page listens everywhere, by this machine's name."""
+    name = socket.gethostname().lower() if host in WILDCARDS else host
+    shown = f"[{name}]" if ":" in name else name
+    return f"http://{shown}:{port}/" + (f"?token={token}" if token else "")

@@ -1,0 +1,63 @@
+"""The command line: flags come from the table of settings, each command lives in the module of its name."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from cli import logs
+from cli.supervisor import WRONG_SETTINGS
+from settings import FILE, TABLE, SettingsError, load
+
+COMMANDS: Mapping[str, str] = {
+    "run": "collector and web page; with nothing configured also an agent for this machine",
+    "demo": "the same against a simulated cluster, in a store that is thrown away",
+    "collect": "the collector alone",
+    "web": "the web page alone",
+    "agent": "the node agent of this machine",
+    "check": "try every configured target once and explain what is wrong",
+    "version": "print the version",
+}
+
+
+def parser() -> argparse.ArgumentParser:
+    """A parser with one sub-command per command and one flag per row of the settings table."""
+    top = argparse.ArgumentParser(
+        prog="app.py", description="Tachograph: the live speed of a GB10 cluster, and a durable record of every run."
+    )
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, text in COMMANDS.items():
+        _add_flags(commands.add_parser(name, help=text, description=text, allow_abbrev=False), name)
+    return top
+
+
+def _add_flags(command: argparse.ArgumentParser, name: str) -> None:
+    rows = [row for row in TABLE if row.flag and name in row.commands]
+    if name not in ("version", "agent"):
+        command.add_argument("--config", metavar="FILE", help=f"settings file (default: {FILE} where you are)")
+    for row in rows:
+        assert row.flag is not None
+        shape: dict[str, Any] = {"action": "append" if row.form.many else "store", "metavar": row.form.metavar}
+        if row.form.switch:
+            shape = {"action": argparse.BooleanOptionalAction}
+        text = f"{row.help} ({row.environment})".replace("%", "%%")
+        command.add_argument(row.flag, dest=row.name, default=argparse.SUPPRESS, help=text, **shape)
+
+
+def main(arguments: list[str]) -> int:
+    """Run one command; its exit status. 2 means that the settings or the command line were refused."""
+    given = vars(parser().parse_args(arguments))
+    command, config = given.pop("command"), given.pop("config", None)
+    try:
+        settings = load(given, os.environ, Path.cwd(), config)
+        logs.configure(command, settings.log_level)
+        status: int = importlib.import_module(f"cli.{command}").main(settings)
+    except SettingsError as error:
+        print("\n".join(("These settings are wrong:", *(f"  {line}" for line in error.problems))), file=sys.stderr)
+        return WRONG_SETTINGS
+    return status

@@ -1,0 +1,65 @@
+"""The command line as a user meets it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+
+import pytest
+
+from cli.main import COMMANDS, main, parser
+from cli.supervisor import ROOT
+from settings import TABLE
+
+
+def test_every_flag_of_the_table_is_a_flag_of_its_commands() -> None:
+    for row in TABLE:
+        for command in row.commands:
+            assert command in COMMANDS
+            arguments = [] if row.form.switch else ["value"]
+            given = vars(parser().parse_args([command, row.flag or "", *arguments]))
+            assert given[row.name] == (True if row.form.switch else ["value"] if row.form.many else "value")
+
+
+def test_flags_that_are_not_given_are_not_there() -> None:
+    assert vars(parser().parse_args(["run"])) == {"command": "run", "config": None}
+    assert vars(parser().parse_args(["version"])) == {"command": "version"}
+
+
+def test_a_repeated_flag_and_a_switch() -> None:
+    given = vars(parser().parse_args(["run", "--node", "a=b", "--node", "c=d", "--no-discover", "--config", "f"]))
+    assert given == {"command": "run", "nodes": ["a=b", "c=d"], "discover": False, "config": "f"}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_every_command(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([command, "--help"])
+    assert ended.value.code == 0
+    assert COMMANDS[command].split()[0] in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [[], ["runn"], ["run", "--no-token"], ["run", "--por", "1"]])
+def test_wrong_command_lines(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    assert "usage: app.py" in capsys.readouterr().err
+
+
+def test_wrong_settings_end_with_2_and_all_sentences(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "--config", "", "--port", "x", "--interval", "0"]) == 2
+    assert capsys.readouterr().err == (
+        "These settings are wrong:\n"
+        "  --interval: '0' is wrong, expected a number from 0.2 to 60\n"
+        "  --port: 'x' is wrong, expected a whole number from 0 to 65535\n"
+    )
+
+
+def test_version_from_the_command_line() -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "app.py"), "version"], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout == f"tachograph {version}\n"
