@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 
 import numpy as np
+import numpy.typing as npt
 from prometheus_client.parser import text_string_to_metric_families
 
 from collectors.scrape.layout import Admission, Plan, build
@@ -54,7 +55,7 @@ class PageReader:
         self._last: tuple[list[bytes], list[bytes | None], list[int]] = ([], [], [])
         self._values: list[float] = []
         self._bad = self._parses = self._reads = 0
-        self._present: set[int] = set()
+        self._present: npt.NDArray[np.intp] = np.zeros(0, dtype=np.intp)
         self._plan: Plan | None = None
 
     def read(self, body: bytes) -> Page:
@@ -209,10 +210,11 @@ class PageReader:
 
     def _settle(self, slots: list[int], body: bytes) -> None:
         """Keep the plan while the page has the same set of lines, else make a new one."""
-        present = set(slots)
-        if len(present) != len(slots) - slots.count(_COMMENT) + (1 if _COMMENT in present else 0):
-            self._last = ([], [], [])
-        if self._plan is not None and present == self._present and len(present) > 1:
+        counts = np.bincount(slots, minlength=len(self._table))
+        if any(slot != _COMMENT and self._table[slot].dropped is None for slot in np.flatnonzero(counts > 1)):
+            self._last = ([], [], [])  # of two equal lines the last counts, so a single one may not be patched
+        present = np.flatnonzero(counts[1:]) + 1
+        if self._plan is not None and len(present) and np.array_equal(present, self._present):
             return
         if self._plan is not None:
             self._admission.touch(self._plan.layout.series, self._reads)
@@ -225,7 +227,7 @@ class PageReader:
         """Forget lines that are no longer on the page once the table or the memory of series text is full."""
         if len(self._table) <= self._cap_lines and self._seen_bytes + self._dropped_bytes <= MAX_SEEN_BYTES:
             return
-        kept = sorted(self._present - {_COMMENT})
+        kept = self._present.tolist()
         renumbered = {slot: position for position, slot in enumerate(kept, start=1)}
         self._table = [Line(""), *(self._table[slot] for slot in kept)]
         self._slots = {line.identity: position for position, line in enumerate(self._table[1:], start=1)}
@@ -234,7 +236,7 @@ class PageReader:
         self._seen_bytes = sum(map(len, self._seen)) - self._dropped_bytes
         if self._seen_bytes + self._dropped_bytes > MAX_SEEN_BYTES:
             self._seen, self._seen_bytes, self._dropped_bytes = {}, 0, 0
-        self._present = set()
+        self._present = np.zeros(0, dtype=np.intp)
 
 
 def _started(plan: Plan, table: Floats) -> float | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.scrape.recordings import buckets, history, pages, per_engine, total, truths
 
 from collectors.scrape.page import Page
 from collectors.scrape.text import PageReader
+from tests.scrape.recordings import buckets, history, pages, per_engine, total, truths
 
 TOTALS = {
     "generation_tokens": "generation_tokens_total",
