@@ -1,0 +1,55 @@
+# Needs Python 3.11 or newer and git, nothing else. ARGS reach the program: make run ARGS="--port 8060"
+PYTHON ?= python3
+ARGS ?=
+BIN := .venv/bin
+WORKERS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help install install-dev run demo agent check test test-live bench docs clean
+
+help:  ## show this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+
+install: .venv/installed  ## what `make run` needs, into .venv
+
+install-dev: .venv/installed-dev  ## what the tests need, too
+
+.venv/installed: requirements.txt
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+.venv/installed-dev: .venv/installed requirements-dev.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@
+
+run: install  ## the hub: collector and web page
+	@$(BIN)/python app.py run $(ARGS)
+
+demo: install  ## the hub against a simulated cluster
+	@$(BIN)/python app.py demo $(ARGS)
+
+agent: install  ## tachograph-agent.pyz, to copy to each node
+	$(BIN)/python deploy/build_agent.py $(ARGS)
+
+check: install-dev  ## format, lint, types, generated pages
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m cli.docs --check
+
+test: install-dev  ## fast tests, at most 10 minutes on two cores
+	$(BIN)/python -m pytest -m "not live" -n $(WORKERS) --dist loadgroup $(ARGS)
+
+test-live: install-dev  ## slow tests and those with servers of others, at most 45 minutes
+	$(BIN)/python -m pytest -m live $(ARGS)
+
+bench: install-dev  ## budgets, measured
+	@for script in bench/*.py; do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done
+
+docs: install  ## rewrite the pages that tables write
+	$(BIN)/python -m cli.docs
+
+clean:  ## remove what these targets made
+	rm -rf .venv build tachograph-agent.pyz
