@@ -9,10 +9,16 @@ import numpy as np
 import orjson
 
 from storage.records import Values
-from telemetry.frame import Floats
+from telemetry.frame import Floats, Ints
 
 INFINITE = {float("inf"): "Infinity", float("-inf"): "-Infinity"}
 """JSON has no infinite number: a string stands for it, which numpy reads back as a float."""
+COMMA, BLANK, U_OF_NULL = ord(","), ord(" "), ord("u")
+TO_NUMBER = np.arange(256, dtype=np.uint8)
+"""Letters of JSON that are none of a number's become blanks."""
+TO_NUMBER[[ord(letter) for letter in '[]"']] = BLANK
+FEW = 6
+"""One wanted number in so many: with fewer, passing over the rest is cheaper than reading it."""
 
 
 def pack(values: Values) -> str:
@@ -23,14 +29,34 @@ def pack(values: Values) -> str:
     return orjson.dumps(array, option=orjson.OPT_SERIALIZE_NUMPY).decode()
 
 
-def unpack(text: str) -> Floats:
+def unpack(text: str | bytes) -> Floats:
     """float64[n] from a JSON array."""
     return np.array(orjson.loads(text), dtype=np.float64)
 
 
-def unpack_flat(texts: str | None) -> Floats:
-    """float64[n] from the elements of JSON arrays, separated by commas; None is no element."""
-    return unpack(f"[{texts or ''}]")
+def unpack_joined(text: bytes | None) -> Floats:
+    """float64[n] from numbers joined by commas; None is no number."""
+    return unpack(b"[%b]" % (text or b""))
+
+
+def pick(text: bytes, total: int, index: Ints) -> Floats:
+    """Elements number `index` of JSON arrays that are joined by commas, counted through all `total` of them.
+
+    Same as reading everything and choosing, but a number that nobody wants is only passed over: a third of the time.
+    """
+    if not len(index):
+        return np.zeros(0)
+    if len(index) * FEW > total:
+        return unpack_joined(text.translate(None, b"[]"))[index]
+    letters = np.frombuffer(text, dtype=np.uint8)
+    commas = np.flatnonzero(letters == COMMA)
+    begin = np.where(index > 0, commas[index - 1] + 1, 0)
+    end = np.where(index < len(commas), commas[np.minimum(index, len(commas) - 1)], len(letters))
+    reach = np.arange(int((end - begin).max()))
+    place = begin[:, None] + reach
+    cells = TO_NUMBER[np.where(place < end[:, None], letters[np.minimum(place, len(letters) - 1)], BLANK)]
+    cells[(cells == U_OF_NULL).any(axis=1)] = np.frombuffer(b"nan".ljust(len(reach)), dtype=np.uint8)
+    return cells.view(f"S{len(reach)}").ravel().astype(np.float64)
 
 
 def text_of(value: Any) -> str:

@@ -1,16 +1,20 @@
-"""History as a frame: the wanted series of packed rows, on one axis of ticks."""
+"""History as a frame: the wanted series of packed rows, on one axis of ticks.
+
+The database joins a minute's rows into one text, and numpy picks the wanted numbers out of it: no Python per row.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from sqlalchemy import BigInteger, ColumnElement, Connection, case, func, select
+from sqlalchemy import BigInteger, Connection, Select, case, func, select
 
 from storage import schema
-from storage.codec import unpack_flat
-from storage.dialect import Sqlite, padded
+from storage.codec import pick, unpack_joined
+from storage.dialect import Sqlite
 from storage.layouts import Ids, Layouts
 from storage.read import AT_ONCE, HOT, among
 from telemetry.counters import NOMINAL_PER_GAP, Step
@@ -21,30 +25,34 @@ NOMINAL_MS = 1000.0
 """Interval of a target that has not said its own."""
 STEADY = frozenset(step.value for step in (Step.FORWARD, Step.WRAP, Step.FIRST_SAMPLE, Step.FIRST_USE))
 """Reasons of an offset after which a rate may be taken; every other one is a restart."""
-FEW = 32
-"""Up to so many wanted elements the database picks them out of a row; beyond, reading the whole row is cheaper."""
-SLICE_MS, WHOLE_SLICE_MS = 300_000, 60_000
-"""What is read at once: bounds the memory that the texts and Python numbers need on their way to arrays."""
+SLICE_MS = 60_000
+"""Rows read at once: about a megabyte of text, which stays in the processor's cache."""
 
 
 @dataclass(frozen=True)
-class Pick:
-    """How rows of one layout are read: `width` numbers arrive, the first `len(numbers)` at `columns` are wanted."""
+class Plan:
+    """Which numbers of which rows are wanted. Arrays of layouts are in the order of `layouts`."""
 
-    target: str
-    numbers: Ids  # series
-    columns: Ids  # where they stand in what arrives
-    positions: tuple[int, ...]  # what to ask for; () = whole row
-    width: int
+    layouts: Ids  # int64[layout], rising
+    targets: tuple[str, ...]  # of each layout
+    width: Ints  # numbers that a row of this layout sends, 0 where none is wanted
+    count: Ints  # numbers that are wanted of it
+    begin: Ints  # where its own begin in the next two
+    columns: Ints  # places in the row
+    series: Ids  # numbers of the series that stand there
+
+    def mine(self, layout: int) -> Ids:
+        """Series wanted of the layout at this position."""
+        return self.series[self.begin[layout] : self.begin[layout] + self.count[layout]]
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Rows of one layout: int64[n] ticks, float64[n] instants, float64[n, series] values."""
+    """Some rows: tick, instant, position of the layout; and their wanted numbers, one row's after the other's."""
 
-    pick: Pick
     ticks: Ints
     at_ms: Floats
+    layout: Ints
     values: Floats
 
 
@@ -60,17 +68,23 @@ def frame(
     """The wanted series that have rows in start ≤ tick ≤ end, sorted by identity."""
     layouts.refresh(connection)
     known = layouts.series()
-    picks = _picks(layouts, _numbers(known, wanted), targets)
-    pieces = list(_pieces(connection, dialect, picks, start_ms, end_ms))
-    present = {number for piece in pieces for number in piece.pick.numbers.tolist()}
+    plan = _plan(layouts, _numbers(known, wanted), targets)
+    pieces = list(_pieces(connection, dialect, plan, start_ms, end_ms)) if len(plan.layouts) else []
+    if not pieces:
+        return empty()
+    rows = Piece(*(np.concatenate(arrays) for arrays in zip(*map(_fields, pieces), strict=True)))
+    present = {number for layout in np.unique(rows.layout).tolist() for number in plan.mine(layout).tolist()}
     if not present:
         return empty()
     order = sorted(present, key=lambda number: (known[number].target, known[number].metric, known[number].labels))
-    ticks = np.unique(np.concatenate([piece.ticks for piece in pieces]))
-    values, at_ms = _arrays(pieces, order, ticks)
-    breaks = _breaks(connection, order, ticks, values)
+    ticks = np.unique(rows.ticks)
+    values, at_ms = _arrays(plan, rows, np.array(order, dtype=np.int64), ticks)
     series = tuple(known[number] for number in order)
-    return Frame(ticks, series, values, at_ms, breaks, _gaps(connection, series))
+    return Frame(ticks, series, values, at_ms, _breaks(connection, order, ticks, values), _gaps(connection, series))
+
+
+def _fields(piece: Piece) -> tuple[Ints, Floats, Ints, Floats]:
+    return piece.ticks, piece.at_ms, piece.layout, piece.values
 
 
 def _numbers(known: dict[int, Series], wanted: Callable[[Series], bool] | Collection[str]) -> Ids:
@@ -82,84 +96,81 @@ def _numbers(known: dict[int, Series], wanted: Callable[[Series], bool] | Collec
     return np.array(found, dtype=np.int64)
 
 
-def _picks(layouts: Layouts, wanted: Ids, targets: Sequence[str] | None) -> dict[int, Pick]:
-    """Layout → what to read of it. A target's other layouts are read for their instants alone."""
-    picks = {}
-    for layout, (target, ids) in layouts.layouts(targets).items():
-        columns = np.flatnonzero(np.isin(ids, wanted))
-        if len(columns) <= FEW:
-            positions = tuple(columns.tolist())
-            width = len(padded(positions)) if positions else 0
-            picks[layout] = Pick(target, ids[columns], np.arange(len(columns)), positions, width)
-        else:
-            picks[layout] = Pick(target, ids[columns], columns, (), len(ids))
-    concerned = {pick.target for pick in picks.values() if len(pick.numbers)}
-    return {layout: pick for layout, pick in picks.items() if pick.target in concerned}
-
-
-def _pieces(connection: Connection, dialect: Sqlite, picks: dict[int, Pick], start: int, end: int) -> Iterator[Piece]:
-    if not picks:
-        return
-    chosen = _chosen(dialect, picks)
-    targets = sorted({pick.target for pick in picks.values()})
-    of_these = among(HOT.target, targets) if len(targets) <= AT_ONCE else among(HOT.target, None)
-    whole = any(pick.width and not pick.positions for pick in picks.values())
-    texts = select(*(dialect.joined(column) for column in (HOT.tick, HOT.at_ms, HOT.layout, chosen)))
-    while True:
-        inside = (HOT.tick >= start, HOT.tick <= end)
-        first = connection.scalar(select(func.min(HOT.tick, type_=BigInteger)).where(*inside))
-        if first is None:
-            return
-        start = first + (WHOLE_SLICE_MS if whole else SLICE_MS)
-        part = (HOT.tick >= first, HOT.tick <= end, HOT.tick < start)
-        yield from _split(connection.execute(texts.where(*part, of_these)).one(), picks)
-
-
-def _chosen(dialect: Sqlite, picks: dict[int, Pick]) -> ColumnElement[str]:
-    """Expression: the wanted elements of a row as text, whatever its layout; null where none is wanted."""
-    alike: dict[tuple[int, ...], list[int]] = {}
-    for layout, pick in picks.items():
-        if pick.width:
-            alike.setdefault(pick.positions, []).append(layout)
-    return case(
-        *(
-            (
-                HOT.layout.in_(numbers),
-                dialect.elements(HOT.data, positions) if positions else dialect.all_elements(HOT.data),
-            )
-            for positions, numbers in alike.items()
-        )
+def _plan(layouts: Layouts, wanted: Ids, targets: Sequence[str] | None) -> Plan:
+    """What to read. Other layouts of the targets concerned are in it too: their rows say when a target was read."""
+    found = {
+        number: (target, ids, np.flatnonzero(np.isin(ids, wanted)))
+        for number, (target, ids) in sorted(layouts.layouts(targets).items())
+    }
+    concerned = {target for target, _, columns in found.values() if len(columns)}
+    chosen = {number: entry for number, entry in found.items() if entry[0] in concerned}
+    count = np.array([len(columns) for _, _, columns in chosen.values()], dtype=np.int64)
+    return Plan(
+        layouts=np.array(list(chosen), dtype=np.int64),
+        targets=tuple(target for target, _, _ in chosen.values()),
+        width=np.array([len(ids) if len(columns) else 0 for _, ids, columns in chosen.values()], dtype=np.int64),
+        count=count,
+        begin=np.cumsum(count) - count,
+        columns=np.concatenate([np.zeros(0, np.int64), *(columns for _, _, columns in chosen.values())]),
+        series=np.concatenate([np.zeros(0, np.int64), *(ids[columns] for _, ids, columns in chosen.values())]),
     )
 
 
-def _split(texts: Sequence[str | None], picks: dict[int, Pick]) -> Iterator[Piece]:
-    """One slice's joined texts, taken apart by layout."""
-    ticks, at_ms, numbers, flat = (unpack_flat(text) for text in texts)
-    layouts = numbers.astype(np.int64)
-    known, inverse = np.unique(layouts, return_inverse=True)
-    widths = np.array([picks[layout].width if layout in picks else 0 for layout in known.tolist()], dtype=np.int64)
-    width = widths[inverse]
-    begin = np.cumsum(width) - width
-    for index, layout in enumerate(known.tolist()):
-        if layout in picks:
-            pick, mine = picks[layout], inverse == index
-            values = flat[begin[mine][:, None] + pick.columns[None, :]]
-            yield Piece(pick, ticks[mine].astype(np.int64), at_ms[mine], values)
+def _pieces(connection: Connection, dialect: Sqlite, plan: Plan, start: int, end: int) -> Iterator[Piece]:
+    query = _query(dialect, plan)
+    first = func.min(HOT.tick, type_=BigInteger)
+    while start <= end:
+        stop = min(start + SLICE_MS, end + 1)
+        texts = tuple(connection.execute(query.where(HOT.tick >= start, HOT.tick < stop)).one())
+        if texts[0] is None:
+            found = connection.scalar(select(first).where(HOT.tick >= stop, HOT.tick <= end))
+            start = end + 1 if found is None else found
+            continue
+        yield _piece(plan, texts)
+        start = stop
 
 
-def _arrays(pieces: Sequence[Piece], order: Sequence[int], ticks: Ints) -> tuple[Floats, Floats]:
-    row_of = {number: row for row, number in enumerate(order)}
-    rows_of: dict[str, set[int]] = {}
-    for piece in pieces:
-        rows_of.setdefault(piece.pick.target, set()).update(row_of[number] for number in piece.pick.numbers.tolist())
+def _query(dialect: Sqlite, plan: Plan) -> Select[*tuple[Any, ...]]:
+    """Texts of ticks, instants, layouts and data, each joined over rows in one order; no data where none is wanted."""
+    useful = plan.layouts[plan.width > 0].tolist()
+    names = sorted(set(plan.targets))
+    data = case((HOT.layout.in_(useful), HOT.data))
+    texts = select(*(dialect.joined(column) for column in (HOT.tick, HOT.at_ms, HOT.layout, data)))
+    return texts.where(
+        HOT.layout.in_(plan.layouts.tolist()), among(HOT.target, names if len(names) < AT_ONCE else None)
+    )
+
+
+def _piece(plan: Plan, texts: Sequence[bytes | None]) -> Piece:
+    ticks, at_ms, numbers = (unpack_joined(text) for text in texts[:3])
+    layout = np.searchsorted(plan.layouts, numbers.astype(np.int64))
+    width = plan.width[layout]
+    count = plan.count[layout]
+    place = plan.columns[_runs(plan.begin[layout], count)] + np.repeat(np.cumsum(width) - width, count)
+    return Piece(ticks.astype(np.int64), at_ms, layout, pick(texts[3] or b"", int(width.sum()), place))
+
+
+def _runs(begin: Ints, count: Ints) -> Ints:
+    """begin[0], begin[0]+1, … (count[0] of them), begin[1], …"""
+    done = np.cumsum(count) - count
+    return np.repeat(begin - done, count) + np.arange(int(count.sum()))
+
+
+def _arrays(plan: Plan, rows: Piece, order: Ids, ticks: Ints) -> tuple[Floats, Floats]:
+    """float64[series, tick] values and instants. A series' instant is that of its target, with or without a number."""
+    sorting = np.argsort(order)
+    row_of = sorting[np.searchsorted(order, plan.series, sorter=sorting).clip(max=len(order) - 1)]
+    at = np.searchsorted(ticks, rows.ticks)
+    count = plan.count[rows.layout]
     values = np.full((len(order), len(ticks)), np.nan)
+    values[row_of[_runs(plan.begin[rows.layout], count)], np.repeat(at, count)] = rows.values
     at_ms = np.full((len(order), len(ticks)), np.nan)
-    for piece in pieces:
-        at = np.searchsorted(ticks, piece.ticks)
-        rows = np.array([row_of[number] for number in piece.pick.numbers.tolist()], dtype=np.intp)
-        values[rows[:, None], at[None, :]] = piece.values.T
-        everything = np.array(sorted(rows_of[piece.pick.target]), dtype=np.intp)
-        at_ms[everything[:, None], at[None, :]] = piece.at_ms[None, :]
+    for target in sorted(set(plan.targets)):
+        mine = np.array([name == target for name in plan.targets])
+        its = mine[rows.layout]
+        numbers = np.unique(np.concatenate([plan.mine(layout) for layout in np.flatnonzero(mine).tolist()]))
+        series = np.flatnonzero(np.isin(order, numbers))
+        at_ms[series[:, None], at[its][None, :]] = rows.at_ms[its][None, :]
     return values, at_ms
 
 
@@ -168,10 +179,8 @@ def _breaks(connection: Connection, order: Sequence[int], ticks: Ints, values: F
     breaks = np.zeros(values.shape, dtype=bool)
     row_of = {number: row for row, number in enumerate(order)}
     table = schema.offset.c
-    query = select(table.series, table.tick, table.reason).where(
-        table.tick >= int(ticks[0]), table.tick <= int(ticks[-1])
-    )
-    for number, tick, reason in connection.execute(query):
+    inside = (table.tick >= int(ticks[0]), table.tick <= int(ticks[-1]))
+    for number, tick, reason in connection.execute(select(table.series, table.tick, table.reason).where(*inside)):
         row = row_of.get(number)
         if row is None or reason in STEADY:
             continue

@@ -55,8 +55,7 @@ class Layouts:
             return number
         with self._database.writing() as connection:
             connection.execute(self._database.dialect.insert(schema.layout), row)
-            number = connection.execute(find).scalar_one()
-        return number
+            return int(connection.execute(find).scalar_one())
 
     def ids(self, series: Iterable[Series]) -> dict[Series, int]:
         """Numbers of these series; registers those that are new, in a transaction of its own."""

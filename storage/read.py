@@ -149,7 +149,7 @@ def episodes(connection: Connection, deployment: str, start: int, end: int) -> l
 def targets(connection: Connection) -> list[TargetRow]:
     """Current state of every target, by name."""
     found = connection.execute(select(schema.target).order_by(schema.target.c.name))
-    return [TargetRow(*plain, detail=value_of(detail)) for *plain, detail in found]
+    return [TargetRow(**{**row, "detail": value_of(row["detail"])}) for row in found.mappings()]
 
 
 def pending_commands(connection: Connection) -> list[Command]:
