@@ -1,0 +1,57 @@
+"""The recorded benchmark (tests/data/bench): one vLLM server scraped once a second around `vllm bench serve`.
+
+Pages are cut down to the families that the truth speaks of; `index.csv` says when each request was sent and how long
+its answer took.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import tarfile
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from collectors.scrape.text import PageReader
+from pipeline.ingest import Ingest
+from pipeline.window import Window
+
+ARCHIVE = Path(__file__).parents[1] / "data" / "bench" / "pages.tar.xz"
+TARGET = "head"
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """One scrape: when it was sent, when its last byte came, and what it said."""
+
+    sent_ms: float
+    arrived_ms: float
+    body: bytes
+
+
+@cache
+def recording() -> tuple[Recorded, ...]:
+    """All 191 scrapes in order."""
+    with tarfile.open(ARCHIVE) as archive:
+        files = {one.name: archive.extractfile(one).read() for one in archive.getmembers()}  # type: ignore[union-attr]
+    index = list(csv.DictReader(io.StringIO(files.pop("index.csv").decode())))
+    scrapes = []
+    for (name, body), row in zip(sorted(files.items()), index, strict=True):
+        sent_ms = float(name.removesuffix(".prom"))
+        assert abs(sent_ms - float(row["t_start"]) * 1000) <= 2, "page and row of the index are the same scrape"
+        scrapes.append(Recorded(sent_ms, (float(row["t_start"]) + float(row["latency_s"])) * 1000, body))
+    return tuple(scrapes)
+
+
+def replayed(arrival: bool) -> Window:
+    """The window that holds the whole recording, timed by arrival or by sending."""
+    reader, ingest, window = PageReader(TARGET), Ingest(TARGET), Window(3_600_000)
+    for scrape in recording():
+        page = reader.read(scrape.body)
+        tick = int(scrape.sent_ms)
+        reading = ingest.take(page, tick)
+        at_ms = scrape.arrived_ms if arrival else scrape.sent_ms
+        window.add(TARGET, tick, at_ms, page.layout.series, reading.values)
+        window.add_steps((one.series, one.tick, one.reason) for one in reading.offsets)
+    return window
