@@ -1,0 +1,61 @@
+"""What the agents tell of the kernel log: numbered events per node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from simulator.conditions import Floats
+
+KEPT = 100
+BASELINE = "mlx5_core 0000:01:00.0: mlx5_pcie_event: Detected insufficient power on the PCIe slot (27W)."
+
+
+@dataclass(frozen=True)
+class Event:
+    """One event; `at` in seconds of the simulated clock."""
+
+    sequence: int
+    at: float
+    kind: str
+    text: str
+    labels: dict[str, str] = field(default_factory=dict)
+    baseline: bool = False
+
+
+class EventLog:
+    """The last events of each node."""
+
+    def __init__(self, nodes: int) -> None:
+        self._events: list[list[Event]] = [[] for _ in range(nodes)]
+        self._complaints = [0] * nodes
+        for node in range(nodes):
+            self.clear(node)
+
+    def clear(self, node: int) -> None:
+        """A new agent has read the log from its start: only what was there before it."""
+        self._events[node] = []
+        self._add(node, 0.0, "nic", BASELINE, {}, True)
+
+    def link(self, at: float, node: int, direction: str) -> None:
+        """The cage's port went up or down."""
+        self._add(node, at, "link", f"mlx5_core 0000:01:00.1 enp1s0f1np1: Link {direction}", {"direction": direction})
+
+    def complaints(self, at: float, totals: Floats) -> None:
+        """Follow the count of NV_ERR_NO_MEMORY lines, given since the beginning."""
+        for node, total in enumerate(totals):
+            while self._complaints[node] < int(total):
+                self._complaints[node] += 1
+                self._add(node, at, "no_memory", "NVRM: Out of memory [NV_ERR_NO_MEMORY] (0x00000051)", {})
+
+    def sequence(self, node: int) -> int:
+        """Number of the last event of a node."""
+        return self._events[node][-1].sequence
+
+    def after(self, node: int, sequence: int) -> list[Event]:
+        """The kept events of a node with a higher number."""
+        return [event for event in self._events[node] if event.sequence > sequence]
+
+    def _add(self, node: int, at: float, kind: str, text: str, labels: dict[str, str], baseline: bool = False) -> None:
+        events = self._events[node]
+        number = events[-1].sequence + 1 if events else 1
+        self._events[node] = [*events[-KEPT + 1 :], Event(number, at, kind, text, labels, baseline)]

@@ -1,0 +1,1 @@
+"""What the imaginary machines answer: text for `/metrics`, JSON for the rest."""
