@@ -3,6 +3,8 @@
 from telemetry.model import Fold, Kind, Metric, Scope, Unit
 
 OUTCOMES = ("ok", "nothing here", "failed")
+AER_SEVERITIES = ("correctable", "nonfatal", "fatal")
+LINK_DIRECTIONS = ("up", "down")
 
 
 def _host(
@@ -46,10 +48,26 @@ SYSTEM_POWER = _host(
 SYSTEM_ENERGY = _host(
     "system_energy_joules_total",
     "System energy",
-    "Energy by rail as the spbm driver counts it (the firmware's 32-bit millijoules wrap at 4.29 MJ).",
+    "Energy by rail as the spbm driver counts it. The firmware's 32-bit millijoules begin again at 4.29 MJ, which is read as a restart: what is lost is at most one interval's energy.",
     Unit.JOULES,
     Kind.COUNTER,
     by=("rail",),
+)
+SYSTEM_POWER_LIMIT = _host(
+    "system_power_limit_watts",
+    "System power limit",
+    "Limit that the firmware keeps a rail to, where the spbm driver names one.",
+    Unit.WATTS,
+    by=("rail",),
+    over_time=Fold.MIN,
+)
+PROCESSOR_HOT = _host(
+    "processor_hot",
+    "Processor hot",
+    "1 while the firmware signals that the processor is too hot (prochot of the spbm driver).",
+    Unit.COUNT,
+    over_time=Fold.MAX,
+    across=Fold.MAX,
 )
 DISK_SIZE = _host(
     "disk_size_bytes", "Disk size", "Size of a mounted local file system.", Unit.BYTES, by=("mount",), group="disk"
@@ -63,6 +81,18 @@ DISK_AVAILABLE = _host(
     group="disk",
     over_time=Fold.MIN,
     across=Fold.MIN,
+)
+DISK_READ = _host(
+    "disk_read_bytes_total", "Disk read", "Bytes read from a disk.", Unit.BYTES, Kind.COUNTER, "disk", by=("disk",)
+)
+DISK_WRITTEN = _host(
+    "disk_written_bytes_total",
+    "Disk written",
+    "Bytes written to a disk.",
+    Unit.BYTES,
+    Kind.COUNTER,
+    "disk",
+    by=("disk",),
 )
 UPTIME = _host("uptime_seconds", "Uptime", "Time since boot.", Unit.SECONDS, over_time=Fold.LAST, across=Fold.MIN)
 KERNEL_XID = _host(
@@ -141,7 +171,7 @@ AGENT_MEMORY = _host(
 READ_SECONDS = _host(
     "agent_read_seconds",
     "Reading time",
-    "How long the last reading took, by collector: nvml, memory, network, host, kernel.",
+    "How long the last reading took, by collector.",
     Unit.SECONDS,
     by=("collector",),
     group="agent",

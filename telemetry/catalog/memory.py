@@ -104,6 +104,13 @@ COMPACTION_FAILURES = _memory(
     Unit.COUNT,
     Kind.COUNTER,
 )
+ALLOCATION_STALLS = _memory(
+    "memory_allocation_stalls_total",
+    "Allocation stalls",
+    "Allocations that had to free memory themselves first, over all zones.",
+    Unit.COUNT,
+    Kind.COUNTER,
+)
 OOM_KILLS = _memory(
     "oom_kills_total", "OOM kills", "Processes killed for lack of memory since boot.", Unit.COUNT, Kind.COUNTER
 )

@@ -107,10 +107,19 @@ FABRIC_CONGESTION = _fabric(
     Kind.COUNTER,
     by=("cage", "counter", "function"),
 )
+FABRIC_REQUEST_ERRORS = _fabric(
+    "fabric_request_errors_total",
+    "RDMA request errors",
+    "RDMA requests that ended in an error, by hardware counter; flushes at the end of a job are left out.",
+    Unit.COUNT,
+    Kind.COUNTER,
+    by=("cage", "counter", "function"),
+    bits=32,
+)
 FABRIC_ERRORS = _fabric(
     "fabric_errors_total",
     "Port errors",
-    "Classic port counters; they stop at their maximum instead of wrapping.",
+    "Checksum errors, and the classic port counters, which stop at their maximum instead of wrapping.",
     Unit.COUNT,
     Kind.COUNTER,
     by=("cage", "counter", "function"),

@@ -1,0 +1,61 @@
+"""What NVML's return codes mean for a reading."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pynvml
+
+from telemetry.catalog.gpu import READING_STATES
+
+OK, NOT_SUPPORTED, LOST, STALLED, NO_DRIVER, DRIVER_MISMATCH, FAILED = READING_STATES
+
+STATES = {
+    pynvml.NVML_ERROR_NOT_SUPPORTED: NOT_SUPPORTED,
+    pynvml.NVML_ERROR_FUNCTION_NOT_FOUND: NOT_SUPPORTED,
+    pynvml.NVML_ERROR_ARGUMENT_VERSION_MISMATCH: NOT_SUPPORTED,
+    pynvml.NVML_ERROR_DEPRECATED: NOT_SUPPORTED,
+    pynvml.NVML_ERROR_NO_DATA: NOT_SUPPORTED,
+    pynvml.NVML_ERROR_GPU_IS_LOST: LOST,
+    pynvml.NVML_ERROR_RESET_REQUIRED: LOST,
+    pynvml.NVML_ERROR_GPU_NOT_FOUND: LOST,
+    pynvml.NVML_ERROR_LIBRARY_NOT_FOUND: NO_DRIVER,
+    pynvml.NVML_ERROR_DRIVER_NOT_LOADED: NO_DRIVER,
+    pynvml.NVML_ERROR_LIB_RM_VERSION_MISMATCH: DRIVER_MISMATCH,
+}
+REASONS = {
+    pynvml.NVML_ERROR_LIBRARY_NOT_FOUND: "libnvidia-ml.so.1 is not installed",
+    pynvml.NVML_ERROR_DRIVER_NOT_LOADED: "the NVIDIA kernel driver is not loaded",
+    pynvml.NVML_ERROR_LIB_RM_VERSION_MISMATCH: "driver and library have different versions: reboot after the update",
+    pynvml.NVML_ERROR_GPU_IS_LOST: "the GPU has fallen off the bus",
+    pynvml.NVML_ERROR_RESET_REQUIRED: "the GPU needs a reset",
+    pynvml.NVML_ERROR_GPU_NOT_FOUND: "the GPU is no longer there",
+}
+ENDING = frozenset({LOST, NO_DRIVER, DRIVER_MISMATCH})
+"""After one of these no further call to the GPU is worth its time."""
+
+
+class UnavailableError(Exception):
+    """NVML as a whole, or one GPU, cannot be read: state and reason."""
+
+    def __init__(self, state: str, reason: str) -> None:
+        super().__init__(reason)
+        self.state, self.reason = state, reason
+
+
+def unavailable(error: Any) -> UnavailableError:
+    """State and reason of an NVMLError."""
+    code = int(error.value)
+    return UnavailableError(STATES.get(code, FAILED), REASONS.get(code, f"NVML error {code}: {error}"))
+
+
+def attempt(ask: Callable[[], Any]) -> tuple[Any, str]:
+    """(answer, "ok"), or (None, why not) when only this call cannot be had; UnavailableError when nothing can."""
+    try:
+        return ask(), OK
+    except pynvml.NVMLError as error:
+        why = unavailable(error)
+        if why.state in ENDING or error.value == pynvml.NVML_ERROR_UNINITIALIZED:
+            raise why from error
+        return None, why.state if why.state == NOT_SUPPORTED else why.reason

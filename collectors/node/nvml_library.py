@@ -1,0 +1,135 @@
+"""NVML as a whole: loading it, losing it, loading it again without a restart of the agent."""
+
+from __future__ import annotations
+
+import _ctypes
+from typing import Any
+
+import pynvml
+
+from collectors.node.memory import parse_meminfo
+from collectors.node.nvml_errors import DRIVER_MISMATCH, LOST, NO_DRIVER, UnavailableError, unavailable
+from collectors.node.nvml_gpu import Gpu
+from collectors.node.reading import FAILED, OK, Reading, failed, nothing_here
+from collectors.node.tree import Tree
+from telemetry.catalog import gpu
+
+RETRY_S = 10.0
+PCI = "/sys/bus/pci/devices"
+NVIDIA = "0x10de"
+DISPLAY_CLASS = "0x03"
+
+
+def gpus_on_bus(tree: Tree) -> int:
+    """NVIDIA display devices on PCI: GPUs that should be readable, whatever the driver says."""
+    return sum(
+        tree.line(f"{PCI}/{name}/vendor") == NVIDIA
+        and (tree.line(f"{PCI}/{name}/class") or "").startswith(DISPLAY_CLASS)
+        for name in tree.names(PCI)
+    )
+
+
+def unload() -> None:
+    """Let go of the loaded library, so that the next start finds the one of an updated driver."""
+    library: Any = pynvml.nvmlLib
+    pynvml._nvmlGetFunctionPointer_cache.clear()
+    pynvml.nvmlLib = None
+    if library is not None:
+        _ctypes.dlclose(library._handle)
+
+
+class Library:
+    """Everything here runs in the one NVML thread. `calling` names the call in progress, for the watchdog."""
+
+    def __init__(self, tree: Tree, sees_processes: bool) -> None:
+        self._tree, self._sees_processes = tree, sees_processes
+        self._gpus: list[Gpu] | None = None
+        self._facts: dict[str, str] = {}
+        self._why: UnavailableError | None = None
+        self._retry_at = 0.0
+        self._reopen_at: float | None = None
+        self.calling = ""
+        self.known = gpus_on_bus(tree)
+
+    def _asked(self, name: str) -> None:
+        self.calling = name
+
+    def read(self, now: float) -> Reading:
+        """All GPUs. Never raises for what NVML answers: state and reason are in the reading."""
+        try:
+            return self._read_gpus(self._opened(now), now)
+        except UnavailableError as why:
+            self._close(why, now)
+            return self.unavailable(why)
+
+    def _opened(self, now: float) -> list[Gpu]:
+        if self._gpus is not None and self._reopen_at is not None and now >= self._reopen_at:
+            self._shut_down()
+        if self._gpus is None:
+            if self._why is not None and now < self._retry_at:
+                raise self._why
+            self._gpus = self._open()
+            self.known = len(self._gpus)
+        return self._gpus
+
+    def _open(self) -> list[Gpu]:
+        total = parse_meminfo(self._tree.bytes("/proc/meminfo")).get("MemTotal")
+        self._asked("init")
+        try:
+            pynvml.nvmlInit()
+            self._facts = {"driver_version": pynvml.nvmlSystemGetDriverVersion()}
+            count = pynvml.nvmlDeviceGetCount()
+        except pynvml.NVMLError as error:
+            raise unavailable(error) from error
+        return [Gpu(index, total, self._asked) for index in range(count)]
+
+    def _shut_down(self) -> None:
+        self._gpus = self._reopen_at = None
+        try:
+            pynvml.nvmlShutdown()
+        except pynvml.NVMLError:
+            pass  # it was not running, which is what is wanted
+
+    def _close(self, why: UnavailableError, now: float) -> None:
+        """Shut down and try again later; the library itself is only unloaded where another one may come."""
+        if why is self._why:
+            return  # the same answer given again while waiting for the next try
+        self._shut_down()
+        if why.state in (DRIVER_MISMATCH, NO_DRIVER):
+            unload()
+        self._why, self._retry_at = why, now + RETRY_S
+
+    def _read_gpus(self, gpus: list[Gpu], now: float) -> Reading:
+        whole, lost = Reading(facts=dict(self._facts)), []
+        for one in gpus:
+            try:
+                self._add(whole, one.read(self._sees_processes))
+            except UnavailableError as why:
+                if why.state != LOST:
+                    raise
+                lost.append(why)
+                whole.add(gpu.GPU_READING_STATE, gpu.READING_STATES.index(LOST), one.index)
+                whole.facts |= one.facts
+        if lost:
+            whole.reason = lost[0].reason
+            self._reopen_at = now + RETRY_S if self._reopen_at is None else self._reopen_at
+        if not gpus:
+            return nothing_here("the driver finds no GPU")
+        whole.outcome = FAILED if whole.reason else OK
+        return whole
+
+    @staticmethod
+    def _add(whole: Reading, part: Reading) -> None:
+        whole.samples += part.samples
+        whole.facts |= part.facts
+        whole.processes += part.processes
+        whole.reason = whole.reason or part.reason
+
+    def unavailable(self, why: UnavailableError) -> Reading:
+        """A reading that says of each known GPU why it has no numbers."""
+        if why.state == NO_DRIVER and not self.known:
+            return nothing_here(why.reason)
+        reading = failed(why.reason)
+        for index in range(self.known):
+            reading.add(gpu.GPU_READING_STATE, gpu.READING_STATES.index(why.state), str(index))
+        return reading

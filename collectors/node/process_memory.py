@@ -1,0 +1,38 @@
+"""Keeping the agent small, and in memory: what it takes is taken from the model."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import threading
+from typing import Any
+
+STACK_BYTES = 256 * 1024
+M_ARENA_MAX = -8
+MCL_CURRENT, MCL_FUTURE, MCL_ONFAULT = 1, 2, 4
+
+
+def _libc(name: str) -> Any:
+    """A function of the C library, None where it has none of this name."""
+    return getattr(ctypes.CDLL(None, use_errno=True), name, None)
+
+
+def shrink() -> None:
+    """Small stacks, one heap for all threads, and the memory that importing took given back."""
+    threading.stack_size(STACK_BYTES)
+    gc.collect()
+    gc.freeze()
+    for name, arguments in (("mallopt", (M_ARENA_MAX, 1)), ("malloc_trim", (0,))):
+        function = _libc(name)
+        if function is not None:
+            function(*arguments)
+
+
+def lock() -> str | None:
+    """Keep every page, once touched, in memory, so that the agent answers while the node swaps; else why not."""
+    function = _libc("mlockall")
+    if function is None:
+        return "this C library has no mlockall"
+    if function(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT):
+        return f"mlockall failed with errno {ctypes.get_errno()}: raise LimitMEMLOCK"
+    return None
