@@ -19,7 +19,7 @@ class TargetConfig:
     """One URL that is read.
 
     name: identity of the target in the store.
-    url: base address without `/metrics` and without a slash at its end, e.g. `http://10.0.0.1:9810`.
+    url: base address such as `http://10.0.0.1:9810`, or address of the page itself where that is not `/metrics`.
     token: sent as `Authorization: Bearer`; never logged, never stored.
     """
 

@@ -14,7 +14,7 @@ from pipeline.window import Window
 from telemetry import ratios
 from telemetry.catalog import engine, gpu
 from telemetry.catalog.ratios import INTERCONNECT_RECEIVE, INTERCONNECT_TRANSMIT
-from telemetry.frame import Floats
+from telemetry.frame import Floats, Frame
 from telemetry.model import Metric, Series, part
 from telemetry.phases import EngineJudge, EngineReading, Judgement, Surroundings
 
@@ -65,13 +65,11 @@ class Judge:
     _judges: dict[EngineId, EngineJudge] = field(default_factory=dict)
     _places: dict[str, tuple[Layout, Places]] = field(default_factory=dict)
     latest: dict[EngineId, Judgement] = field(default_factory=dict)
-    running: dict[str, float] = field(default_factory=dict)
 
     def page(
-        self, layout: Layout, values: Floats, at_ms: float, *, restarted: bool, around: Surroundings
+        self, target: str, layout: Layout, values: Floats, at_ms: float, *, restarted: bool, around: Surroundings
     ) -> dict[EngineId, Judgement]:
         """Judge the engines of one page."""
-        target = layout.series[0].target if layout.series else ""
         if target not in self._places or self._places[target][0] is not layout:
             self._places[target] = (layout, places(layout))
         found: dict[EngineId, Judgement] = {}
@@ -80,9 +78,6 @@ class Judge:
         }
         for one, reading in readings.items():
             found[one] = self._judges.setdefault(one, EngineJudge()).read(reading, around)
-        known = [reading.running for reading in readings.values() if reading.running is not None]
-        if known:
-            self.running[target] = sum(known)
         self.latest.update(found)
         return found
 
@@ -104,7 +99,7 @@ def surroundings(window: Window, tick: int, nodes: int) -> Surroundings:
     )
     frame = window.frame(names, start_ms=tick - 30_000, end_ms=tick)
     power = frame.select(lambda series: series.metric == gpu.GPU_POWER.name)
-    cold = _all_below(_latest(power.values), {series.target for series in power.series}, nodes, COLD_WATTS)
+    cold = _all_below(_latest(power), {series.target for series in power.series}, nodes, COLD_WATTS)
     still = None
     if nodes >= 2:
         flows = [ratios.evaluate(ratio, frame, lambda series: series.target) for ratio in _FABRIC]
@@ -117,12 +112,10 @@ def surroundings(window: Window, tick: int, nodes: int) -> Surroundings:
 _FABRIC = (INTERCONNECT_TRANSMIT, INTERCONNECT_RECEIVE)
 
 
-def _latest(values: Floats) -> Floats:
-    known = ~np.isnan(values)
-    if not values.size:
+def _latest(frame: Frame) -> Floats:
+    if not len(frame.ticks):
         return np.zeros(0)
-    last = values.shape[1] - 1 - np.argmax(known[:, ::-1], axis=1)
-    return np.asarray(values[np.arange(values.shape[0]), last])
+    return ratios.hold(frame.values, frame.gap_ms, frame.ticks.astype(np.float64))[:, -1]
 
 
 def _all_below(values: Floats, named: set[str], nodes: int, limit: float) -> bool | None:

@@ -1,0 +1,99 @@
+"""The agent's state page: facts, processes, events and how its readings went. Untrusted text; capped and typed here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+MAX_TEXT = 200
+MAX_ITEMS = 500
+FATAL_KINDS = frozenset({"oom"})
+FATAL_XIDS = frozenset({"79", "119", "120", "154"})
+
+
+@dataclass(frozen=True)
+class AgentEvent:
+    """A line an agent has to tell. baseline: it was there before the agent started."""
+
+    sequence: int
+    time_s: float
+    kind: str
+    text: str
+    labels: Mapping[str, str]
+    baseline: bool
+
+    @property
+    def fatal(self) -> bool:
+        """Whether it explains an engine's death."""
+        return self.kind in FATAL_KINDS or (self.kind == "xid" and self.labels.get("xid") in FATAL_XIDS)
+
+
+@dataclass(frozen=True)
+class AgentState:
+    """What a state page says. processes and readings are JSON as shown on pages."""
+
+    sequence: int = 0
+    goodbye: bool = False
+    facts: Mapping[str, str] = field(default_factory=dict)
+    processes: tuple[Mapping[str, Any], ...] = ()
+    events: tuple[AgentEvent, ...] = ()
+    readings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+def parse_state(body: bytes) -> AgentState | None:
+    """The page as it can be understood; None when it is not JSON of the right shape."""
+    try:
+        page = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return None
+    if not isinstance(page, dict):
+        return None
+    facts = {_text(key): _text(value) for key, value in _items(page.get("facts"))}
+    processes = tuple(_process(one) for one in _list(page.get("processes")) if isinstance(one, dict))
+    events = tuple(_event(one) for one in _list(page.get("events")) if isinstance(one, dict))
+    readings = {_text(name): _reading(one) for name, one in _items(page.get("readings")) if isinstance(one, dict)}
+    sequence = _number(page.get("sequence"))
+    return AgentState(int(sequence or 0), page.get("goodbye") is True, facts, processes, events, readings)
+
+
+def _items(value: Any) -> list[tuple[Any, Any]]:
+    return list(value.items())[:MAX_ITEMS] if isinstance(value, dict) else []
+
+
+def _list(value: Any) -> list[Any]:
+    return value[:MAX_ITEMS] if isinstance(value, list) else []
+
+
+def _text(value: Any) -> str:
+    text = value if isinstance(value, str) else "" if value is None else str(value)
+    return "".join(letter for letter in text[:MAX_TEXT] if letter.isprintable())
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def _process(one: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "pid": _number(one.get("pid")),
+        "name": _text(one.get("name")),
+        "gpu": _text(one.get("gpu")),
+        "gpu_memory_bytes": _number(one.get("gpu_memory_bytes")),
+        "resident_bytes": _number(one.get("resident_bytes")),
+        "container": _text(one.get("container")),
+    }
+
+
+def _event(one: Mapping[str, Any]) -> AgentEvent:
+    labels = {_text(key): _text(value) for key, value in _items(one.get("labels"))}
+    sequence, time_s = _number(one.get("sequence")), _number(one.get("time_s"))
+    kind, text = _text(one.get("kind")), _text(one.get("text"))
+    return AgentEvent(int(sequence or 0), time_s or 0.0, kind, text, labels, one.get("baseline") is True)
+
+
+def _reading(one: Mapping[str, Any]) -> dict[str, Any]:
+    outcome, reason = _text(one.get("outcome")), _text(one.get("reason"))
+    return {"outcome": outcome, "reason": reason, "seconds": _number(one.get("seconds"))}

@@ -1,0 +1,101 @@
+"""Collector: the process that reads every target and is the only writer of samples."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import time
+from collections.abc import Mapping
+
+import numpy as np
+
+from pipeline.absences import AbsenceBook
+from pipeline.clock import HubClock
+from pipeline.config import CollectorConfig, TargetConfig
+from pipeline.hub import Hub
+from pipeline.sampler import Sampler
+from pipeline.targets import Target
+from pipeline.upkeep import Upkeep
+from pipeline.worker import resumed_counters
+from pipeline.writer import Writer
+from storage.errors import StoreError
+from storage.records import Row
+from storage.store import Store, open_store
+from telemetry.catalog import cluster, engine
+from telemetry.model import Series
+
+log = logging.getLogger(__name__)
+
+
+def run(config: CollectorConfig) -> int:
+    """Collect until SIGTERM or SIGINT; the process's exit code."""
+    try:
+        store = open_store(config.store_url, writer=True, now_ms=round(time.time() * 1000))
+    except StoreError as error:
+        log.error("%s", error)
+        return 1
+    try:
+        asyncio.run(_main(config, store))
+    finally:
+        store.close()
+    return 0
+
+
+async def _main(config: CollectorConfig, store: Store) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    sampler = build(config, store)
+    upkeep = Upkeep(store, sampler, config.keep_hours)
+    upkeep.start()
+    try:
+        await sampler.run(stop)
+    finally:
+        upkeep.stop()
+
+
+def build(config: CollectorConfig, store: Store) -> Sampler:
+    """A sampler over the configured targets that goes on where the store ends."""
+    clock = HubClock(time.time() * 1000.0, time.monotonic() * 1000.0)
+    now_ms = round(time.time() * 1000)
+    last = store.last_rows()
+    targets = [_target(one, config, clock, store, last) for one in (*config.nodes, *config.engines)]
+    names = {target.name for target in targets}
+    still_open = [one for one in store.absences(0, now_ms) if one.end_ms is None and one.target in names]
+    hub = Hub(config, store, targets, AbsenceBook(still_open))
+    hub.prefills.totals.update(_prefills(store, last))
+    for fact in store.facts(at_ms=now_ms):
+        if fact.target in names:
+            hub.remember_fact(fact.target, fact.name, fact.value)
+    return Sampler(targets, hub, Writer(store), clock, config.interval_s, time.monotonic)
+
+
+def _target(
+    one: TargetConfig, config: CollectorConfig, clock: HubClock, store: Store, last: Mapping[str, Row]
+) -> Target:
+    row = last.get(one.name)
+    if row is None:
+        return Target(one, clock, time.monotonic, config.interval_s, {})
+    series, values = store.series_of(row.layout), np.asarray(row.values, dtype=np.float64)
+    resumed = resumed_counters(series, values, store.last_offsets(one.name))
+    started = [value for key, value in zip(series, values.tolist(), strict=True) if key.metric == STARTED]
+    started_s = max((value for value in started if not np.isnan(value)), default=None)
+    return Target(one, clock, time.monotonic, config.interval_s, resumed, started_s)
+
+
+STARTED = engine.ENGINE_START.name
+
+
+def _prefills(store: Store, last: Mapping[str, Row]) -> dict[str, tuple[float, float]]:
+    """Running totals of prefills by deployment, as the last rows hold them."""
+    found = {}
+    for target, row in last.items():
+        if target.startswith(cluster.DEPLOYMENT_PREFIX):
+            values = dict(zip(store.series_of(row.layout), row.values, strict=True))
+            totals = [
+                float(values[Series(target, one.name)]) for one in (cluster.PREFILL_TOKENS, cluster.PREFILL_SECONDS)
+            ]
+            found[target.removeprefix(cluster.DEPLOYMENT_PREFIX)] = (totals[0], totals[1])
+    return found

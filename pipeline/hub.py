@@ -1,0 +1,205 @@
+"""Hub: what the arrivals of a tick become: judged, folded, and put into one batch for the store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pipeline import recorded
+from pipeline.absences import AbsenceBook
+from pipeline.agents import AgentEvent
+from pipeline.config import CollectorConfig
+from pipeline.deployments import EngineId, group
+from pipeline.judge import Judge, phase_series, surroundings
+from pipeline.recorded import Prefills
+from pipeline.targets import Target
+from pipeline.window import Window
+from pipeline.worker import Sample
+from storage.records import Batch, Episode, Event, Fact, Row, TargetRow
+from storage.store import Store
+from telemetry import catalog
+from telemetry.frame import Floats
+from telemetry.model import Series
+from telemetry.phases import Judgement, Surroundings
+from telemetry.states import TargetState
+
+WINDOW_MS = 120_000
+TARGETS_EVERY_MS = 10_000
+MODEL_FACTS = ("served_models", "model_alias")
+READS_FOR = {
+    "nvml": "gpu",
+    "process memory": "gpu",
+    "memory": "memory",
+    "paging": "memory",
+    "pressure": "memory",
+    "blocks": "memory",
+    "fabric": "fabric",
+    "fabric links": "fabric",
+    "fabric counters": "fabric",
+    "management": "management",
+    "cpu": "host",
+    "sensors": "host",
+    "power": "host",
+    "disks": "disk",
+    "kernel": "kernel",
+}
+"""Which group of metrics each of an agent's collectors reads: its reason explains why one of them is missing."""
+
+
+@dataclass
+class Pending:
+    """What has come in since the last batch, beside samples."""
+
+    facts: list[Fact] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+
+
+class Hub:
+    """Turns samples into batches. No I/O but the registration of layouts in the store."""
+
+    def __init__(self, config: CollectorConfig, store: Store, targets: list[Target], book: AbsenceBook) -> None:
+        self.window = Window(WINDOW_MS)
+        self.judge = Judge()
+        self.prefills = Prefills()
+        self._config = config
+        self._store = store
+        self._targets = {target.name: target for target in targets}
+        self._book = book
+        self._pending = Pending()
+        self._layouts: dict[str, tuple[tuple[Series, ...], tuple[Series, ...]]] = {}
+        self._models: dict[str, str] = {}
+        self._facts: dict[tuple[str, str], str] = {}
+        self._rows_at: int | None = None
+        self._states: dict[str, tuple[TargetState, str]] = {}
+
+    def learn_facts(self, target: str, facts: Mapping[str, str], now_ms: int) -> None:
+        """Facts as a target states them now; the store keeps what changed."""
+        for name, value in facts.items():
+            if self._facts.get((target, name)) != value:
+                self._pending.facts.append(Fact(target, name, value, now_ms))
+                self.remember_fact(target, name, value)
+
+    def remember_fact(self, target: str, name: str, value: str) -> None:
+        """A fact that the store knows already."""
+        self._facts[target, name] = value
+        if name in MODEL_FACTS:
+            self._models[target] = value.split(",")[0].strip()
+
+    def learn_events(self, target: str, events: Iterable[AgentEvent], now_ms: int) -> None:
+        """Lines that an agent told; a fatal one is remembered for engines that fall silent."""
+        for event in events:
+            self.note_event(target, event.kind, event.text, now_ms, event.labels)
+            if event.fatal:
+                for other in self._targets.values():
+                    other.note(fatal=True)
+
+    def note_event(
+        self, target: str, kind: str, text: str, now_ms: int, labels: Mapping[str, str] | None = None
+    ) -> None:
+        """An event to be stored with the next batch."""
+        self._pending.events.append(Event(0, now_ms, target, kind, text, dict(labels or {})))
+
+    def batch(self, samples: list[Sample], tick: int, now_ms: int) -> Batch:
+        """Everything that a tick writes. `samples` may be of earlier ticks, when they arrived late."""
+        episodes: list[Episode] = []
+        rows = [self._node_row(sample) for sample in samples if self._targets[sample.target].is_node]
+        engines = [sample for sample in samples if not self._targets[sample.target].is_node]
+        around = self._surroundings(tick) if engines else Surroundings()
+        for sample in engines:
+            self.learn_facts(sample.target, sample.layout.facts, sample.tick)
+            rows.append(self._engine_row(sample, around, episodes))
+        for row in recorded.rows(self.window, tick, self.deployments(), self.prefills):
+            self.window.add(row.target, tick, tick, row.series, row.values)
+            rows.append(Row(tick, row.target, tick, self._store.layout(row.target, row.series), row.values))
+        self.window.trim()
+        self._mark_absences(samples, tick)
+        opened, closed = self._book.drain()
+        pending, self._pending = self._pending, Pending()
+        return Batch(
+            rows=rows,
+            offsets=[offset for sample in samples for offset in sample.offsets],
+            absences_opened=opened,
+            absences_closed=closed,
+            facts=pending.facts,
+            events=pending.events,
+            episodes=episodes,
+            targets=self._target_rows(now_ms),
+        )
+
+    def deployments(self) -> dict[str, list[EngineId]]:
+        """Engines that answered, by deployment."""
+        return group(self.judge.latest, self._config.deployments, self._models)
+
+    def _node_row(self, sample: Sample) -> Row:
+        return self._row(sample, sample.series, sample.values)
+
+    def _engine_row(self, sample: Sample, around: Surroundings, episodes: list[Episode]) -> Row:
+        judgements = self.judge.page(
+            sample.target, sample.layout, sample.values, sample.at_ms, restarted=sample.restarted, around=around
+        )
+        series = self._with_phases(sample, judgements)
+        phases = [float(judgement.phase.value) for judgement in judgements.values()]
+        episodes += self._finished(judgements)
+        return self._row(sample, series, np.concatenate((sample.values, phases)))
+
+    def _with_phases(self, sample: Sample, judgements: Mapping[EngineId, Judgement]) -> tuple[Series, ...]:
+        known = self._layouts.get(sample.target)
+        if known is None or known[0] is not sample.series:
+            known = (sample.series, (*sample.series, *(phase_series(one) for one in judgements)))
+            self._layouts[sample.target] = known
+        return known[1]
+
+    def _finished(self, judgements: Mapping[EngineId, Judgement]) -> list[Episode]:
+        owner = {one: name for name, engines in self.deployments().items() for one in engines}
+        found = []
+        for one, judgement in judgements.items():
+            prefill = judgement.finished
+            if prefill is None:
+                continue
+            self.prefills.add(owner[one], prefill)
+            tokens = None if prefill.tokens is None else round(prefill.tokens)
+            start, end = round(prefill.start_ms), round(prefill.end_ms)
+            found.append(Episode(owner[one], one.target, one.engine, start, end, tokens, prefill.seconds))
+        return found
+
+    def _row(self, sample: Sample, series: tuple[Series, ...], values: Floats) -> Row:
+        self.window.add(sample.target, sample.tick, sample.at_ms, series, values)
+        self.window.add_steps((offset.series, offset.tick, offset.reason) for offset in sample.offsets)
+        layout = self._store.layout(sample.target, series)
+        return Row(sample.tick, sample.target, round(sample.at_ms), layout, values)
+
+    def _surroundings(self, tick: int) -> Surroundings:
+        nodes = sum(target.is_node for target in self._targets.values())
+        suspicious = any(judgement.prefilling_since_ms is not None for judgement in self.judge.latest.values())
+        return surroundings(self.window, tick, nodes) if suspicious and nodes else Surroundings()
+
+    def _mark_absences(self, samples: list[Sample], tick: int) -> None:
+        for sample in samples:
+            missing = {metric: self._why(sample.target, metric) for metric in sample.missing}
+            self._book.metrics(sample.target, missing, sample.tick)
+        for target in self._targets.values():
+            since = target.health.failing_since
+            if since is None:
+                self._book.present((target.name, None), tick)
+            else:
+                verdict = target.health.verdict
+                self._book.missing((target.name, None), f"{verdict.state.value}: {verdict.reason}", since)
+                self.judge.silent(target.name)
+
+    def _why(self, target: str, metric: str) -> str:
+        group_of_metric = catalog.stored(metric).group
+        for name, reading in self._targets[target].state.readings.items():
+            if READS_FOR.get(name) == group_of_metric and reading["outcome"] != "ok" and reading["reason"]:
+                return f"{name}: {reading['reason']}"
+        return "no longer on the page, or not a number"
+
+    def _target_rows(self, now_ms: int) -> list[TargetRow]:
+        states = {name: (one.health.verdict.state, one.health.verdict.reason) for name, one in self._targets.items()}
+        due = self._rows_at is None or now_ms - self._rows_at >= TARGETS_EVERY_MS
+        changed = [name for name, state in states.items() if due or self._states.get(name) != state]
+        self._states = states
+        if due:
+            self._rows_at = now_ms
+        return [self._targets[name].row() for name in changed]

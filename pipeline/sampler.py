@@ -1,0 +1,132 @@
+"""Sampler: the tick. A monotonic loop that asks every due target at once and commits what came as one batch."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from pipeline.agents import AgentEvent
+from pipeline.clock import HubClock
+from pipeline.hub import Hub
+from pipeline.targets import Target
+from pipeline.worker import Sample
+from pipeline.writer import Writer
+from storage.records import Batch
+
+WAIT_SHARE = 0.8
+"""Share of the interval that a tick waits for its answers; later ones are written with the next tick."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Sampler:
+    """Owns the loop. monotonic: seconds; sleep: waits for so many seconds (both replaced in tests)."""
+
+    targets: list[Target]
+    hub: Hub
+    writer: Writer
+    clock: HubClock
+    interval_s: float
+    monotonic: Callable[[], float]
+    arrived: list[Sample] = field(default_factory=list)
+    skipped_ticks: int = 0
+    last_tick: int = 0
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    _disk: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "store"))
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Tick until `stop` is set. A tick that the machine slept through is skipped and counted, never made up for."""
+        due_s = self.monotonic() + self.interval_s
+        while not await _set_within(stop, due_s - self.monotonic()):
+            late = int((self.monotonic() - due_s) / self.interval_s)
+            self.skipped_ticks += late
+            due_s += late * self.interval_s
+            await self.tick(due_s)
+            due_s += self.interval_s
+        await self.finish()
+
+    async def tick(self, due_s: float) -> None:
+        """One tick: ask whoever is due, wait for the answers within reason, commit."""
+        tick = self.last_tick = max(round(self.clock.at(due_s * 1000.0)), self.last_tick + 1)
+        asked = [self._start(target, tick, due_s) for target in self.targets if self._due(target, due_s)]
+        if asked:
+            await asyncio.wait(asked, timeout=self.interval_s * WAIT_SHARE)
+        await self.commit(tick)
+
+    async def commit(self, tick: int) -> None:
+        """Write what has arrived."""
+        samples, self.arrived = self.arrived, []
+        now_ms = round(self.clock.at(self.monotonic() * 1000.0))
+        batch = self.hub.batch(samples, tick, now_ms)
+        await asyncio.get_running_loop().run_in_executor(self._disk, self._write, batch, now_ms)
+
+    async def finish(self) -> None:
+        """Let what is under way end, write it, and close every connection."""
+        if self._tasks:
+            await asyncio.wait(set(self._tasks), timeout=1.0)
+        for task in list(self._tasks):
+            task.cancel()
+        if self.arrived:
+            await self.commit(self.last_tick + 1)
+        for target in self.targets:
+            await target.close()
+        self._disk.shutdown()
+
+    def _write(self, batch: Batch, now_ms: int) -> None:
+        self.writer.write(batch, now_ms)
+
+    def _due(self, target: Target, due_s: float) -> bool:
+        if not target.politeness.due(due_s):
+            return False
+        if target.busy:
+            target.health.late += 1
+        return not target.busy
+
+    def _start(self, target: Target, tick: int, due_s: float) -> asyncio.Task[None]:
+        target.busy = True
+        task = asyncio.get_running_loop().create_task(self._ask(target, tick, due_s))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _ask(self, target: Target, tick: int, due_s: float) -> None:
+        try:
+            sample = await target.poll(tick, due_s)
+            if sample is None:
+                return
+            self.arrived.append(sample)
+            if target.is_node:
+                await self._ask_state(target, sample)
+            else:
+                await self._ask_facts(target)
+        finally:
+            target.busy = False
+
+    async def _ask_state(self, target: Target, sample: Sample) -> None:
+        events: list[AgentEvent] | None = await target.read_state(sample.at_ms, sample)
+        if events is not None:
+            now_ms = round(sample.at_ms)
+            self.hub.learn_facts(target.name, target.state.facts, now_ms)
+            self.hub.learn_events(target.name, events, now_ms)
+
+    async def _ask_facts(self, target: Target) -> None:
+        facts = await target.read_facts()
+        if facts is not None:
+            now_ms = round(self.clock.at(self.monotonic() * 1000.0))
+            self.hub.learn_facts(target.name, facts, now_ms)
+
+
+async def _set_within(event: asyncio.Event, seconds: float) -> bool:
+    """Whether the event is set before so many seconds have passed."""
+    if event.is_set():
+        return True
+    try:
+        async with asyncio.timeout(max(seconds, 0.0)):
+            await event.wait()
+    except TimeoutError:
+        return False
+    return True

@@ -1,0 +1,191 @@
+"""Targets: one object per configured URL, with its connection, its reader, and what is known of it now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from collectors.scrape.engines import STATISTICS
+from collectors.scrape.facts import FactReader
+from collectors.scrape.http import Reply, TargetClient
+from collectors.scrape.outcome import Outcome
+from collectors.scrape.politeness import Politeness
+from collectors.scrape.text import PageReader
+from pipeline.agents import AgentEvent, AgentState, parse_state
+from pipeline.clock import HubClock
+from pipeline.config import TargetConfig, TargetKind
+from pipeline.worker import Arrival, Reader, Sample
+from storage.records import TargetRow
+from telemetry.catalog import engine, host
+from telemetry.model import Series
+from telemetry.states import Before, TargetState, Verdict, silent_engine, silent_node
+
+STATE_EVERY_MS = 10_000.0
+LOADING_STATUS = 503
+"""What servers that listen before their model is loaded answer meanwhile."""
+
+
+@dataclass
+class Health:
+    """What is known of a target now; becomes its row in the store.
+
+    missed: ticks at which it was due and gave no page. late: ticks that found its last request still under way.
+    """
+
+    verdict: Verdict = field(default_factory=lambda: Verdict(TargetState.NOT_YET_SCRAPED, "no answer yet"))
+    since_ms: int = 0
+    last_ok_ms: int | None = None
+    failing_since: int | None = None
+    scrapes: int = 0
+    missed: int = 0
+    late: int = 0
+    restarts: int = 0
+
+    def ok(self, verdict: Verdict, now_ms: int) -> None:
+        """It answered with a page."""
+        self._become(verdict, now_ms)
+        self.last_ok_ms, self.failing_since = now_ms, None
+        self.scrapes += 1
+
+    def failed(self, verdict: Verdict, tick: int) -> None:
+        """It was asked at this tick and gave no page."""
+        self.missed += 1
+        if self.failing_since is None:
+            self.failing_since = tick
+        self._become(verdict, tick)
+
+    def _become(self, verdict: Verdict, now_ms: int) -> None:
+        if verdict.state is not self.verdict.state or not self.since_ms:
+            self.since_ms = now_ms
+        self.verdict = verdict
+
+
+class Target:
+    """One configured URL."""
+
+    def __init__(
+        self,
+        config: TargetConfig,
+        clock: HubClock,
+        monotonic: Callable[[], float],
+        interval_s: float,
+        resumed: Mapping[Series, tuple[float, float]],
+        started_s: float | None = None,
+    ) -> None:
+        self.config = config
+        self.health = Health()
+        self.state = AgentState()
+        self.before = Before()
+        self.politeness = Politeness(interval_s, by_cost=not self.is_node)
+        self.facts = FactReader()
+        self.layout_facts: Mapping[str, str] = {}
+        self.busy = False
+        self.layout_engine = ""
+        self.warnings: tuple[int, int] = (0, 0)
+        self._clock = clock
+        self._client = TargetClient(config.url, clock=monotonic, token=config.token)
+        self._pages = PageReader(config.name)
+        self._reader = Reader(config, resumed, started_s)
+        self._state_at_ms = float("-inf")
+
+    @property
+    def name(self) -> str:
+        """Identity in the store."""
+        return self.config.name
+
+    @property
+    def is_node(self) -> bool:
+        """Whether it is a node's agent."""
+        return self.config.kind is TargetKind.NODE
+
+    async def poll(self, tick: int, due_s: float) -> Sample | None:
+        """Ask for the page once; None when none came, and `health` says why."""
+        reply = await self._client.page()
+        if reply.outcome is not Outcome.OK:
+            self._fail(reply, tick, due_s)
+            return None
+        sent_ms, arrived_ms = (self._clock.at(instant * 1000.0) for instant in (reply.sent_s, reply.arrived_s))
+        arrival = Arrival(tick, self._pages.read(reply.body), sent_ms, arrived_ms, len(reply.body))
+        sample = self._reader.sample(arrival)
+        self._succeed(sample, arrived_ms)
+        self.politeness.answered(due_s, reply.seconds, idle=sample.total(engine.REQUESTS_RUNNING) == 0)
+        return sample
+
+    def _succeed(self, sample: Sample, arrived_ms: float) -> None:
+        layout = sample.layout
+        why = layout.facts.get("statistics")
+        verdict = Verdict(TargetState.NO_STATISTICS, STATISTICS.get(why, why)) if why else Verdict(TargetState.OK, "")
+        returned = self.health.verdict.state is not TargetState.OK
+        self.health.ok(verdict, int(arrived_ms))
+        self.health.restarts += sample.restarted
+        if returned or sample.restarted or layout.engine != self.layout_engine:
+            self.facts.restarted(layout.engine)
+        self.layout_engine, self.layout_facts = layout.engine, layout.facts
+        self.warnings = (layout.dropped_families, layout.refused_series)
+        running = sample.total(engine.REQUESTS_RUNNING)
+        self.before = Before(True, sample.value(host.AGENT_GOODBYE) == 1, running)
+
+    def _fail(self, reply: Reply, tick: int, due_s: float) -> None:
+        failure = TargetState.BAD_ANSWER if reply.outcome is Outcome.CLOSED else TargetState(reply.outcome.value)
+        detail = reply.reason
+        if reply.status == LOADING_STATUS:
+            failure, detail = TargetState.LOADING, "it listens, and answers that it is not ready yet"
+        judge = silent_node if self.is_node else silent_engine
+        self.health.failed(judge(failure, detail, self.before), tick)
+        self.politeness.failed(due_s, reply.outcome)
+
+    async def read_facts(self) -> dict[str, str] | None:
+        """Ask an engine for the next of its pages of facts that is due; its facts when there is something new."""
+        path = self.facts.due()
+        if path is None:
+            return None
+        reply = await self._client.beside(path)
+        return dict(self.facts.facts) if self.facts.learn(reply.outcome, reply.body) else None
+
+    async def read_state(self, now_ms: float, sample: Sample) -> list[AgentEvent] | None:
+        """A node's state page, when it is due or has news: its new events. None when it was not read."""
+        news = sample.value(host.AGENT_EVENTS) > self.state.sequence
+        if now_ms - self._state_at_ms < STATE_EVERY_MS and not news:
+            return None
+        self._state_at_ms = now_ms
+        reply = await self._client.beside(f"/state?after={self.state.sequence}")
+        state = parse_state(reply.body) if reply.outcome is Outcome.OK else None
+        if state is None:
+            return None
+        self.state = state
+        return [event for event in state.events if not event.baseline]
+
+    def note(self, **changes: Any) -> None:
+        """Remember something about the time before a silence."""
+        self.before = replace(self.before, **changes)
+
+    def row(self) -> TargetRow:
+        """The target's row in the store."""
+        health = self.health
+        detail: dict[str, Any] = {
+            "scrapes": health.scrapes,
+            "missed": health.missed,
+            "late": health.late,
+            "restarts": health.restarts,
+            "engine": self.layout_engine,
+            "dropped_families": self.warnings[0],
+            "refused_series": self.warnings[1],
+        }
+        if self.is_node:
+            detail |= {"processes": list(self.state.processes), "readings": dict(self.state.readings)}
+        return TargetRow(
+            name=self.name,
+            kind=self.config.kind.value,
+            url=self.config.url,
+            interval_ms=round(self.politeness.interval_s * 1000),
+            state=health.verdict.state.value,
+            reason=health.verdict.reason,
+            since_ms=health.since_ms,
+            last_ok_ms=health.last_ok_ms,
+            detail=detail,
+        )
+
+    async def close(self) -> None:
+        """Close the connection."""
+        await self._client.close()
