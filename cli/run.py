@@ -34,9 +34,8 @@ def main(settings: Settings) -> int:
 def with_local_agent(settings: Settings) -> tuple[Settings, Child | None]:
     """Read this machine's agent: the one that already runs on the agent's port, else one started beside the hub."""
     name = re.sub(r"[^A-Za-z0-9_.-]", "-", socket.gethostname()) or "this-machine"
-    usual = f"http://{LOOPBACK}:{settings.agent_port}"
-    if settings.agent_port and discover.is_agent(usual):
-        return dataclasses.replace(settings, nodes={name: usual}), None
+    if settings.agent_port and discover.is_agent(settings.agent_port):
+        return dataclasses.replace(settings, nodes={name: f"http://{LOOPBACK}:{settings.agent_port}"}), None
     try:
         port = hub.free_port(LOOPBACK, settings.agent_port)
     except SettingsError:

@@ -106,8 +106,8 @@ def _parse_store(raw: object) -> str:
 
 
 def url(raw: object, port: int) -> str:
-    """Base address of a target; a bare host gets scheme and usual port, a trailing `/metrics` is dropped."""
-    expected = "an address such as http://10.0.0.1:8000, without user, query and fragment"
+    """Address of a target; a bare host gets scheme and usual port, a path of `/metrics`, as everybody's, is dropped."""
+    expected = "an address such as http://10.0.0.1:8000, without user and fragment"
     value = _text(raw, expected)
     bare = "://" not in value
     try:
@@ -115,11 +115,12 @@ def url(raw: object, port: int) -> str:
         number = parts.port
     except ValueError:
         raise RefusedError((raw, expected)) from None
-    plain = parts.scheme in ("http", "https") and parts.hostname and not parts.query and not parts.fragment
+    plain = parts.scheme in ("http", "https") and parts.hostname and not parts.fragment
     if not plain or "@" in parts.netloc or re.search(r"\s", value):
         raise RefusedError((raw, expected))
     netloc = f"{parts.netloc}:{port}" if bare and number is None else parts.netloc
-    return f"{parts.scheme}://{netloc}{parts.path.rstrip('/').removesuffix('/metrics').rstrip('/')}"
+    path = "" if parts.path.rstrip("/") in ("", "/metrics") else parts.path
+    return f"{parts.scheme}://{netloc}{path}" + (f"?{parts.query}" if parts.query else "")
 
 
 def _name(raw: object) -> str:

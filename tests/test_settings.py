@@ -52,12 +52,12 @@ def test_a_table_is_replaced_as_a_whole(tmp_path: Path) -> None:
 
 def test_every_shape_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "other.toml").write_text(
-        'engines = ["http://10.0.0.1:8000", "b=https://b.example/x/metrics"]\n'
+        'engines = ["http://10.0.0.1:8000", "b=https://b.example/x/metrics?model=m"]\n'
         'allowed_hosts = ["*.example.org", "Proxy"]\ndiscover = false\n'
         '[deployments]\nkimi = ["10.0.0.1:8000", "b"]\n'
     )
     found = load({}, {}, tmp_path, "other.toml")
-    assert found.engines == {"10.0.0.1:8000": "http://10.0.0.1:8000", "b": "https://b.example/x"}
+    assert found.engines == {"10.0.0.1:8000": "http://10.0.0.1:8000", "b": "https://b.example/x/metrics?model=m"}
     assert found.deployments == {"kimi": ("10.0.0.1:8000", "b")}
     assert found.allowed_hosts == ("*.example.org", "proxy")
     assert found.discover is False
@@ -92,7 +92,10 @@ def test_an_empty_variable_is_the_default(tmp_path: Path) -> None:
         ("10.0.0.1:99", "10.0.0.1:99", "http://10.0.0.1:99"),
         ("http://spark-01:9810/metrics", "spark-01:9810", "http://spark-01:9810"),
         ("http://spark-01", "spark-01", "http://spark-01"),
-        ("https://proxy/agents/1/", "proxy", "https://proxy/agents/1"),
+        ("https://proxy/agents/1/metrics", "proxy", "https://proxy/agents/1/metrics"),
+        ("t=http://a:8000/prometheus/metrics", "t", "http://a:8000/prometheus/metrics"),
+        ("http://a:8000/?model=a=b", "a:8000", "http://a:8000?model=a=b"),
+        ("http://a:8000/metrics/", "a:8000", "http://a:8000"),
         ("n=http://[fd00::1]:9810", "n", "http://[fd00::1]:9810"),
         ("[fd00::1]:9810", "[fd00::1]:9810", "http://[fd00::1]:9810"),
         ("[fd00::1]", "[fd00::1]:9810", "http://[fd00::1]:9810"),
@@ -107,7 +110,6 @@ def test_addresses(tmp_path: Path, given: str, name: str, url: str) -> None:
     [
         "ftp://x",
         "http://u:p@x",
-        "http://x/?a=b",
         "http://x/#a",
         "http://x:port",
         "http://x y",
@@ -136,7 +138,7 @@ def test_everything_wrong_is_said_at_once(tmp_path: Path) -> None:
         tmp_path,
         {
             "port": "80a",
-            "nodes": ["a=http://x?y", "a=10.0.0.1", "a=10.0.0.2"],
+            "nodes": ["a=http://x#y", "a=10.0.0.1", "a=10.0.0.2"],
             "log_level": "loud",
             "discover": "maybe",
         },
@@ -155,8 +157,8 @@ def test_everything_wrong_is_said_at_once(tmp_path: Path) -> None:
             "expected a path, sqlite:///PATH or postgresql://USER@HOST/DATABASE",
             "TACHOGRAPH_HOST: 'http://x' is wrong, expected a host name or an IP address, without scheme and port",
             "--port: '80a' is wrong, expected a whole number from 0 to 65535",
-            "--node: 'http://x?y' is wrong, expected an address such as http://10.0.0.1:8000, "
-            "without user, query and fragment",
+            "--node: 'http://x#y' is wrong, expected an address such as http://10.0.0.1:8000, "
+            "without user and fragment",
             "--node: 'a' is wrong, expected each name once",
             "--log-level: 'loud' is wrong, expected one of debug, info, warning, error",
             "--discover: 'maybe' is wrong, expected true or false",
