@@ -1,8 +1,11 @@
 """SGLang with --enable-metrics, colon and underscore names.
 
-Each tensor- and pipeline-parallel rank may repeat what its engine says: gauges take the largest, counters the lowest
-rank. `dp_rank` is the engine. `generation_tokens_total` and `prompt_tokens_total` move when a request ends;
-`realtime_tokens_total` moves while it runs, so it is preferred where a version has it.
+Each tensor- and pipeline-parallel rank may repeat what its engine says: gauges take the largest (with priority
+scheduling that is the total, too), counters the lowest rank. `dp_rank` is the engine.
+`generation_tokens_total`, `prompt_tokens_total` and `cached_tokens_total` move when a request ends;
+`realtime_tokens_total` moves while it runs, so it is preferred where a version has it (it does not count the token
+that a prefill produces). `spec_verify_calls_total` moves at the end of a request and has no accepted tokens beside it:
+not read. Inter-token latency is observed per token, not per step.
 """
 
 from collectors.scrape.aliases.row import Dialect, Row
@@ -37,6 +40,9 @@ SGLANG = Dialect(
         Row("time_per_output_token_seconds", engine.ITL, rank=1),
         Row("e2e_request_latency_seconds", engine.E2E),
         Row("queue_time_seconds", engine.QUEUE_TIME),
+        Row("prompt_tokens_histogram", engine.REQUEST_PROMPT_TOKENS),
+        Row("generation_tokens_histogram", engine.REQUEST_GENERATION_TOKENS),
+        Row("estimated_flops_per_gpu_total", engine.ESTIMATED_FLOPS),
     ),
     engine_labels=("dp_rank",),
     model_labels=("model_name",),

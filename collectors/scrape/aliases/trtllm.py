@@ -25,6 +25,8 @@ TRTLLM = Dialect(
         Row("time_per_output_token_seconds", engine.TPOT),
         Row("e2e_request_latency_seconds", engine.E2E),
         Row("request_queue_time_seconds", engine.QUEUE_TIME),
+        Row("request_prefill_time_seconds", engine.PREFILL_TIME),
+        Row("request_decode_time_seconds", engine.DECODE_TIME),
     ),
     model_labels=("model_name",),
 )
