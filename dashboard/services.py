@@ -1,4 +1,4 @@
-"""What the pages ask of the process they live in. Every answer is what the JSON route of the same name gives (docs/live.md)."""
+"""What the pages ask of the process they live in: each answer is that of the JSON route of that name (docs/live.md)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Services(Protocol):
         """{sentence, nodes, engines, deployments, versions}, as /api/v1/status."""
 
     def node(self, name: str) -> Answer | None:
-        """{name, state, level, reason, age_s, facts, processes, events}, as /api/v1/node?name=; None for a name not known."""
+        """{name, state, level, reason, age_s, facts, processes, events}, as /api/v1/node?name=; None: not known."""
 
     def latest(self, *, node: str) -> Answer:
         """{values: [{metric, unit, labels, t, v, state, reason}]} of one node, ratios included, as /api/v1/latest."""
@@ -32,4 +32,4 @@ class Services(Protocol):
         """{metric, unit, step_ms, series: [{labels, t, v}]} or min, max, mean in place of v, as /api/v1/series."""
 
     def absences(self) -> Answer:
-        """{absences: [{target, metric, from, to, reason}]}, newest first, `to` None while it lasts, as /api/v1/absences."""
+        """{absences: [{target, metric, from, to, reason}]}, newest first, as /api/v1/absences; `to` None: it lasts."""

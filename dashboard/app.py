@@ -1,0 +1,81 @@
+"""The Dash app: pages around the services. Routes, streams and security are added by `dashboard.server`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import dash
+import flask
+
+from dashboard import theme
+from dashboard.layout.first import first_screen, snapshot_text
+from dashboard.layout.shell import shell
+from dashboard.pages import cluster
+from dashboard.services import Services
+
+ASSETS = Path(__file__).parent / "assets"
+HISTORY_MINUTES = 15
+ICON = (
+    "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Ccircle cx='8' cy='8' r='6.5' "
+    "fill='none' stroke='%231a5fb8' stroke-width='2'/%3E%3Cpath d='M8 8l3-3.5' stroke='%231a5fb8' stroke-width='2'/%3E%3C/svg%3E"
+)
+MODULES = tuple(sorted(file.stem for file in (ASSETS / "live").glob("*.js") if file.stem != "boot"))
+INDEX = """<!DOCTYPE html>
+<html lang="en">
+<head>
+{metas}<title>{title}</title>
+<link rel="icon" href="{icon}">
+<style>{palette}</style>
+<script src="{assets}/live/boot.js"></script>
+{css}
+{preloads}<script type="module" async src="{assets}/live/main.js"></script>
+</head>
+<body>
+<script type="application/json" id="snapshot">{snapshot}</script>
+{first}
+{app_entry}
+<footer>{config}{scripts}{renderer}</footer>
+</body>
+</html>"""
+
+
+class App(dash.Dash):
+    """A Dash app whose HTML already holds the numbers of the latest tick."""
+
+    services: Services
+
+    def interpolate_index(self, **parts: str) -> str:
+        """The index page: palettes, snapshot, first screen, then what Dash needs."""
+        live = self.services.live(HISTORY_MINUTES)
+        assets = self.get_asset_url("").rstrip("/")
+        preloads = "".join(f'<link rel="modulepreload" href="{assets}/live/{name}.js">\n' for name in MODULES)
+        return INDEX.format(
+            icon=ICON,
+            palette=theme.style_sheet(),
+            assets=assets,
+            preloads=preloads,
+            snapshot=snapshot_text(live),
+            first=first_screen(live, flask.request.path, self.services.demo_control),
+            **{key: parts[key] for key in ("metas", "title", "css", "app_entry", "config", "scripts", "renderer")},
+        )
+
+
+def create_app(services: Services, **options: Any) -> dash.Dash:
+    """The pages over these services. `options` go to Dash; one app per process, because Dash's list of pages is global."""
+    dash.page_registry.clear()
+    app = App(
+        __name__,
+        use_pages=True,
+        pages_folder="",
+        assets_folder=str(ASSETS),
+        assets_path_ignore=["live"],
+        update_title=None,
+        title="Tachograph",
+        serve_locally=True,
+        **options,
+    )
+    app.services = services
+    cluster.register()
+    app.layout = shell(services.demo_control)
+    return app

@@ -1,0 +1,105 @@
+// The live path: one state, fed by one stream, shown by the views of whatever page is there; one batch of writes a tick.
+
+import { showAge } from "./age.js";
+import { Cards } from "./cards.js";
+import { FleetMap } from "./map.js";
+import { Plots } from "./plots.js";
+import { State } from "./state.js";
+import { Stream } from "./stream.js";
+import { startTheme } from "./theme.js";
+import { Tiles } from "./tiles.js";
+
+const MINUTES = 15, KEEP_MS = MINUTES * 60000, AGE_MS = 1000;
+const VIEWS = [Cards, Tiles, FleetMap, Plots];
+const state = new State();
+const waiting = [];
+let views = [], root = null, linked = true, drawn = 0, cost = 0, asked = false, fresh = null;
+
+function mount(next) {
+  if (next === root) return;
+  views.forEach((view) => view.close());
+  root = next;
+  views = root ? VIEWS.map((View) => new View(root, state)) : [];
+  if (root && state.message) views.forEach((view) => view.update({ shape: true }));
+}
+
+function draw() {
+  asked = false;
+  const started = performance.now();
+  if (fresh) {
+    state.bootstrap(fresh, started);
+    fresh = null;
+    views.forEach((view) => view.update({ shape: true }));
+  }
+  for (const message of waiting.splice(0)) {
+    const changed = state.merge(message, started);
+    state.record(KEEP_MS);
+    views.forEach((view) => view.update(changed));
+  }
+  if (state.message?.title) document.title = state.message.title;
+  showAge(state, linked, started);
+  drawn = performance.now();
+  cost = drawn - started;
+}
+
+// Ask for one drawing; the next not sooner after the last than the last one took.
+function ask() {
+  if (asked || document.hidden) return;
+  asked = true;
+  const pause = drawn + cost - performance.now();
+  if (pause > 0) setTimeout(() => requestAnimationFrame(draw), pause);
+  else requestAnimationFrame(draw);
+}
+
+const stream = new Stream(
+  {
+    bootstrap: (message) => ((fresh = message), (waiting.length = 0), ask()),
+    message: (message) => (waiting.push(message), ask()),
+    link: (ok) => ((linked = ok), ok || ask()),
+  },
+  MINUTES,
+);
+
+// The page that Dash has drawn takes over from the one in the HTML; a page change takes the views along.
+function watch() {
+  const entry = document.getElementById("react-entry-point"), first = document.getElementById("first");
+  const look = () => {
+    const live = entry.querySelector("[data-live-root]");
+    if (entry.querySelector(".bar") && (live || entry.querySelector("main"))) first?.remove();
+    mount(live ?? (first?.isConnected ? first.querySelector("[data-live-root]") : null));
+    for (const link of document.querySelectorAll(".menu-link[href]")) {
+      if (link.getAttribute("href") === location.pathname) link.setAttribute("aria-current", "page");
+      else link.removeAttribute("aria-current");
+    }
+  };
+  look();
+  let queued = false;
+  new MutationObserver(() => {
+    if (queued) return;
+    queued = true;
+    requestAnimationFrame(() => ((queued = false), look()));
+  }).observe(entry, { childList: true, subtree: true });
+}
+
+// Links made here behave like Dash's own: a page change without a reload.
+document.addEventListener("click", (event) => {
+  const link = event.target.closest?.("a.tile, a.inside");
+  if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey) return;
+  event.preventDefault();
+  history.pushState({}, "", link.href);
+  dispatchEvent(new CustomEvent("_dashprivate_pushstate"));
+  scrollTo(0, 0);
+});
+
+function begin() {
+  startTheme();
+  const snapshot = JSON.parse(document.getElementById("snapshot").textContent);
+  if (snapshot) fresh = snapshot;
+  watch();
+  ask();
+  stream.start(snapshot ? snapshot.tick : null);
+  setInterval(() => performance.now() - drawn > AGE_MS && ask(), AGE_MS);
+}
+
+if (document.getElementById("react-entry-point")) begin();
+else document.addEventListener("DOMContentLoaded", begin);

@@ -1,0 +1,177 @@
+// Node × time: one row per node, one column of pixels per tick, on canvas. The switch chooses the reading.
+
+import { element, fitCanvas, setText } from "./dom.js";
+import { makeRamp, ROW_UNKNOWN } from "./ramp.js";
+import { NodeTable } from "./table.js";
+import { onThemeChange, colour } from "./theme.js";
+import { shortNames } from "./tiles.js";
+
+const SPAN_MS = 900000, GAP_MS = 2500, AXIS_PX = 18, FONT = "12px system-ui, sans-serif";
+let chosen = "power";
+
+export class FleetMap {
+  constructor(root, state) {
+    this.state = state;
+    this.box = root.querySelector("[data-map]");
+    if (!this.box) return;
+    this.canvas = this.box.querySelector("canvas");
+    this.tip = this.box.querySelector(".tip");
+    this.scale = root.querySelector("[data-map-scale]");
+    this.switch = root.querySelector("[data-map-switch]");
+    this.table = new NodeTable(root, state);
+    this.pixels = document.createElement("canvas");
+    this.forget = onThemeChange(() => this.redraw());
+    this.sizes = new ResizeObserver(() => this.redraw());
+    this.sizes.observe(this.box);
+    this.box.addEventListener("pointermove", (event) => this.hover(event));
+    this.box.addEventListener("pointerleave", () => (this.tip.hidden = true));
+  }
+
+  close() {
+    this.forget?.();
+    this.sizes?.disconnect();
+  }
+
+  get metric() {
+    const all = this.state.history?.map_metrics ?? [];
+    return all.find((metric) => metric.key === chosen) ?? all[0];
+  }
+
+  update(changed) {
+    if (!this.box) return;
+    this.table.update(changed);
+    if (changed.shape) {
+      this.buildSwitch();
+      this.redraw();
+    } else this.advance();
+  }
+
+  buildSwitch() {
+    const metrics = this.state.history?.map_metrics ?? [];
+    this.switch.replaceChildren(
+      ...metrics.map((metric) => {
+        const button = element("button", "", metric.label);
+        button.type = "button";
+        button.setAttribute("role", "radio");
+        button.addEventListener("click", () => this.choose(metric.key));
+        button.addEventListener("keydown", (event) => this.step(event, metrics));
+        return button;
+      }),
+    );
+    this.mark();
+  }
+
+  mark() {
+    const metrics = this.state.history?.map_metrics ?? [];
+    [...this.switch.children].forEach((button, index) => {
+      const on = metrics[index] === this.metric;
+      button.setAttribute("aria-checked", String(on));
+      button.tabIndex = on ? 0 : -1;
+    });
+  }
+
+  choose(key) {
+    chosen = key;
+    this.mark();
+    this.redraw();
+  }
+
+  step(event, metrics) {
+    const move = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (!move) return;
+    event.preventDefault();
+    const at = (metrics.indexOf(this.metric) + move + metrics.length) % metrics.length;
+    this.choose(metrics[at].key);
+    this.switch.children[at].focus();
+  }
+
+  // Everything again from what was recorded.
+  redraw() {
+    const { history, message } = this.state, metric = this.metric;
+    if (!metric || !message || !this.measure(message.nodes)) return;
+    const rows = history.map[metric.key] ?? [];
+    this.ramp = makeRamp(metric, rows, colour);
+    this.pixels.width = this.columns;
+    this.pixels.height = message.nodes.length;
+    this.last = null;
+    history.t.forEach((t, index) => this.column(t, (node) => rows[node]?.[index] ?? null));
+    this.column(message.tick, (node) => message.map[metric.key]?.[node] ?? null);
+    this.show();
+  }
+
+  advance() {
+    const { message } = this.state;
+    if (!this.ramp || message.nodes.length !== this.pixels.height) return this.redraw();
+    this.column(message.tick, (node) => message.map[this.metric.key]?.[node] ?? null);
+    this.show();
+  }
+
+  measure(nodes) {
+    this.context = fitCanvas(this.canvas);
+    if (!this.context || !nodes.length) return false;
+    this.context.font = FONT;
+    this.names = shortNames(nodes.map((node) => node.name));
+    this.left = Math.min(110, Math.max(...this.names.map((name) => this.context.measureText(name).width))) + 8;
+    this.width = this.canvas.clientWidth - this.left;
+    this.row = Math.min(28, Math.max(1, Math.floor((this.canvas.clientHeight - AXIS_PX) / nodes.length)));
+    this.columns = Math.max(1, Math.round(this.width * (devicePixelRatio || 1)));
+    return this.width > 20;
+  }
+
+  // One tick's column; columns between two punctual ticks are filled, a gap stays empty.
+  column(t, value) {
+    const bin = Math.floor((t / SPAN_MS) * this.columns), context = this.pixels.getContext("2d");
+    const moved = this.last === null ? 1 : bin - this.last.bin;
+    if (moved < 0) return;
+    if (moved > 0 && this.last !== null) {
+      context.globalCompositeOperation = "copy";
+      context.drawImage(this.pixels, -moved, 0);
+      context.globalCompositeOperation = "source-over";
+    }
+    const wide = this.last !== null && t - this.last.t <= GAP_MS ? Math.max(1, moved) : 1;
+    for (let node = 0; node < this.pixels.height; node++) {
+      context.fillStyle = this.ramp.colour(value(node));
+      context.fillRect(this.columns - wide, node, wide, 1);
+    }
+    this.last = { bin, t };
+  }
+
+  show() {
+    const { context, canvas, left, width, row } = this, high = row * this.names.length;
+    context.clearRect(0, 0, canvas.clientWidth, canvas.clientHeight);
+    context.imageSmoothingEnabled = false;
+    context.drawImage(this.pixels, left, 0, width, high);
+    context.fillStyle = colour("panel");
+    if (row >= 8) for (let at = 1; at < this.names.length; at++) context.fillRect(left, at * row - 1, width, 1);
+    context.font = FONT;
+    context.fillStyle = colour("dim");
+    context.textBaseline = "middle";
+    const every = Math.ceil(11 / row);
+    this.names.forEach((name, at) => at % every === 0 && context.fillText(name, 0, (at + Math.min(every, this.names.length - at) / 2) * row, left - 6));
+    ["−15 min", "−10", "−5", "now"].forEach((text, index) => {
+      context.textAlign = ["left", "center", "center", "right"][index];
+      context.fillText(text, left + (width * index) / 3, high + AXIS_PX / 2 + 1);
+    });
+    context.textAlign = "left";
+    this.ramp.legend(this.scale);
+  }
+
+  hover(event) {
+    if (!this.ramp) return;
+    const bounds = this.canvas.getBoundingClientRect();
+    const x = event.clientX - bounds.left - this.left, node = Math.floor((event.clientY - bounds.top) / this.row);
+    this.tip.hidden = x < 0 || node < 0 || node >= this.names.length;
+    if (this.tip.hidden) return;
+    const at = this.last.t - (1 - x / this.width) * SPAN_MS;
+    setText(this.tip, `${this.state.message.nodes[node].name} · ${new Date(at).toLocaleTimeString()} · ${this.valueAt(node, at)}`);
+    this.tip.style.transform = `translate(${Math.min(event.clientX - bounds.left + 12, bounds.width - this.tip.offsetWidth)}px, ${event.clientY - bounds.top + 14}px)`;
+  }
+
+  valueAt(node, at) {
+    const { history } = this.state, metric = this.metric;
+    let index = history.t.findIndex((t) => t >= at);
+    if (index < 0) index = history.t.length - 1;
+    const value = Math.abs((history.t[index] ?? 0) - at) <= GAP_MS ? history.map[metric.key]?.[node]?.[index] : null;
+    return value === null || value === undefined ? ROW_UNKNOWN : this.ramp.text(value);
+  }
+}

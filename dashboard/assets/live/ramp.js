@@ -1,0 +1,50 @@
+// Colours of the map: even steps over one hue from low to high, and nothing at all for "not known".
+
+import { setText } from "./dom.js";
+
+export const ROW_UNKNOWN = "not known";
+const STEPS = 64;
+
+function channels(hex) {
+  return [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+}
+
+// Domain in base units: the metric's own, else what was seen, never narrower than a tenth of the top.
+function domain(metric, rows) {
+  let low = metric.low, high = metric.high;
+  if (low === null || high === null) {
+    let least = Infinity, most = -Infinity;
+    for (const row of rows)
+      for (const value of row)
+        if (value !== null) {
+          least = Math.min(least, value);
+          most = Math.max(most, value);
+        }
+    if (least > most) [least, most] = [0, 1 / (metric.scale ?? 1)];
+    low ??= Math.min(least, most - Math.abs(most) / 10);
+    high ??= most > low ? most : low + 1;
+  }
+  return [low, high];
+}
+
+export function makeRamp(metric, rows, colour) {
+  const from = channels(colour("map-low")), to = channels(colour("map-high"));
+  const table = Array.from({ length: STEPS }, (_, step) => {
+    const part = step / (STEPS - 1);
+    return `rgb(${from.map((value, at) => Math.round(value + (to[at] - value) * part)).join(",")})`;
+  });
+  const [low, high] = domain(metric, rows), scale = metric.scale ?? 1;
+  const number = (value) => (Math.abs(value * scale) >= 99.95 ? Math.round(value * scale) : (value * scale).toFixed(1));
+  const text = (value) => `${number(value)} ${metric.unit}`;
+  const empty = colour("map-none");
+  return {
+    text,
+    colour: (value) =>
+      value === null ? empty : table[Math.max(0, Math.min(STEPS - 1, Math.round(((value - low) / (high - low)) * (STEPS - 1))))],
+    // The two ends of the scale, around its colours.
+    legend(place) {
+      setText(place.firstChild, String(number(low)));
+      setText(place.lastChild, text(high));
+    },
+  };
+}

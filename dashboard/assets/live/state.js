@@ -1,0 +1,63 @@
+// What the page knows: the latest message, merged from differences, and what was recorded before it.
+
+export class State {
+  constructor() {
+    this.message = null;
+    this.history = null;
+    this.arrived = 0;
+  }
+
+  get nodeCells() {
+    return this.history?.node_cells ?? [];
+  }
+
+  // A whole message with `history`. Everything shown before is forgotten.
+  bootstrap(message, now) {
+    this.history = message.history ?? { t: [], points: {}, map: {}, node_cells: [], map_metrics: [] };
+    this.message = { ...message, history: undefined };
+    this.arrived = now;
+  }
+
+  // A message of the stream, whole or a difference. Returns what changed, "shape" where the nodes are others.
+  merge(message, now) {
+    const before = this.message;
+    this.arrived = now;
+    const whole = message.nodes.every((node) => node.name !== undefined) && message.nodes.length > 0;
+    const cells = Object.keys(message.cells);
+    if (!before || (whole && !sameNames(before.nodes, message.nodes))) {
+      this.message = message;
+      return { shape: true };
+    }
+    const nodes = whole ? message.nodes.map((node, index) => ({ index, ...node })) : message.nodes;
+    const next = before.nodes.slice();
+    for (const { index, ...fields } of nodes) next[index] = { ...next[index], ...fields };
+    const rows = new Map(message.why.map((row) => [row.key, row]));
+    const why = before.why.map((row) => rows.get(row.key) ?? row);
+    const sameRows = message.why.every((row) => before.why.some((old) => old.key === row.key));
+    this.message = { ...message, cells: { ...before.cells, ...message.cells }, nodes: next, why: sameRows ? why : message.why };
+    return { shape: false, cells, nodes: nodes.map((node) => node.index), why: message.why.length > 0 };
+  }
+
+  // Milliseconds since the newest commit, by the page's own clock.
+  age(now) {
+    return this.message ? this.message.age_ms + (now - this.arrived) : null;
+  }
+
+  // Keep the tick's points and map with the history, so that a switch or a page change can draw them again.
+  record(keepMs) {
+    const { tick, points, map } = this.message, history = this.history;
+    if (!history || tick <= (history.t.at(-1) ?? 0)) return;
+    history.t.push(tick);
+    for (const key of Object.keys(points)) if (Array.isArray(history.points[key])) history.points[key].push(points[key]);
+    for (const key of Object.keys(history.map)) history.map[key].forEach((row, node) => row.push(map[key]?.[node] ?? null));
+    const drop = history.t.findIndex((t) => t >= tick - keepMs);
+    if (drop < 60) return;
+    history.t.splice(0, drop);
+    for (const values of Object.values(history.points)) values.splice(0, drop);
+    for (const rows of Object.values(history.map)) rows.forEach((row) => row.splice(0, drop));
+  }
+}
+
+function sameNames(before, after) {
+  return before.length === after.length && before.every((node, index) => node.name === after[index].name);
+}

@@ -1,0 +1,1 @@
+"""Small pieces of pages: functions from values to components, without Dash callbacks."""

@@ -1,0 +1,1 @@
+"""Charts as plain dictionaries: functions from values to figures."""

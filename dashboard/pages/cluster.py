@@ -1,0 +1,145 @@
+"""The first screen: is it healthy, how fast is it, why this speed, and which node differs."""
+
+from __future__ import annotations
+
+import dash
+from dash import dcc, html
+from dash.development.base_component import Component
+
+from dashboard.components.reading import cell, noted, reading
+from dashboard.figures.live import CONFIG, PLOTS, caption_top, live_figure
+
+SPARK = {"data-spark": "decode", "role": "img", "aria-label": "Decode speed of the last five minutes"}
+
+
+def speed() -> Component:
+    """Decode and prefill: the largest figures of the page."""
+    decode = html.Section(
+        [
+            html.Div([html.H2("Decode"), cell("phase", "chip")], className="head"),
+            html.Div([cell("decode.now", "hero"), html.Canvas(className="spark", **SPARK)], className="figure"),
+            noted("mean ", cell("decode.mean"), " · peak ", cell("decode.peak"), " (10 s) · ", cell("decode.peak_1s"), " (1 s)"),
+            html.Div("", className="reason", **{"data-reason": "decode.now"}),
+        ],
+        className="panel speed decode",
+        **{"data-reading": "decode.now"},
+    )
+    prefill = html.Section(
+        [
+            html.Div([html.H2("Prefill")], className="head"),
+            html.Div([cell("prefill.throughput", "hero second")], className="figure"),
+            html.Div([cell("prefill.now", "words")], className="note"),
+            html.Div("", className="reason", **{"data-reason": "prefill.throughput"}),
+        ],
+        className="panel speed prefill",
+        **{"data-reading": "prefill.throughput"},
+    )
+    return html.Div([decode, prefill], className="speeds")
+
+
+def vitals() -> Component:
+    """Eight readings of engine, machine and fabric."""
+    return html.Section(
+        [
+            reading("Requests running", "requests.running", cell("requests.waiting"), " waiting"),
+            reading("TTFT p50", "ttft.p50", "p95 ", cell("ttft.p95"), " · ", cell("ttft.window", "words")),
+            reading("ITL p50", "itl.p50", "p95 ", cell("itl.p95"), " · ", cell("itl.window", "words")),
+            reading("Acceptance", "acceptance", "length ", cell("accepted_length")),
+            reading("KV cache", "kv", "in use"),
+            reading("Prefix hits", "prefix_hits", "of prompt tokens"),
+            reading("GPU power", "power", cell("energy_per_token")),
+            reading("Interconnect", "interconnect", cell("interconnect_per_token")),
+        ],
+        className="panel vitals",
+        **{"aria-label": "Engine and fabric"},
+    )
+
+
+def why() -> Component:
+    """The factors of the speed, now and against the baseline; rows come with the live message."""
+    head = html.Tr([html.Th("", scope="col"), *(html.Th(text, scope="col") for text in ("now", "baseline", "change"))])
+    table = html.Table([html.Thead(head), html.Tbody(**{"data-why": "rows"})], className="why-table")
+    return html.Section([html.Div([html.H2("Why this speed")], className="head"), table], className="panel why")
+
+
+CAPTIONS = {
+    "tps": [("decode", "decode", ""), ("prefill", "prefill (right)", "")],
+    "util": [("util", "mean", ""), ("util-span", "span, outlier", "util_outlier")],
+    "net": [("net", "cluster", ""), ("net-worst", "busiest cage", "net_worst_name")],
+}
+
+
+def _legend(key: str) -> list[Component]:
+    entries: list[Component] = []
+    for colour, label, name in CAPTIONS[key]:
+        swatch = html.Span("", className="swatch", style={"background": f"var(--{colour})"})
+        named = [html.Span("", className="named", **{"data-point-name": name})] if name else []
+        entries.append(html.Span([swatch, html.Span(label), *named], className="legend"))
+    return entries
+
+
+def plots() -> Component:
+    """Three plots, one time axis. Captions are HTML, so that naming the outlier costs no replot."""
+    captions = [
+        html.Div(
+            [html.H3([plot.title, html.I(unit)]), *_legend(plot.key)],
+            className="caption",
+            style={"top": caption_top(plot)},
+        )
+        for plot, unit in zip(PLOTS, ("tok/s", "%", "Gb/s"), strict=True)
+    ]
+    graph = dcc.Graph(id="live-plots", figure=live_figure(), config=dict(CONFIG), className="graph", responsive=True)
+    back = html.Button("Back to live", className="back", type="button", hidden=True, **{"data-back": "live"})
+    return html.Section(
+        [html.Div([graph, *captions, back], className="plots", **{"data-plots": "live"})],
+        className="panel charts",
+        **{"aria-label": "Tokens per second, GPU utilisation and interconnect of the last 15 minutes"},
+    )
+
+
+def fleet() -> Component:
+    """Node × time map with its switches, and below it one tile per node."""
+    head = html.Div(
+        [
+            html.H2("Nodes"),
+            html.Div([html.Span("–"), html.I(""), html.Span("–")], className="scale", **{"data-map-scale": ""}),
+            html.Div("", className="switch", role="radiogroup", **{"data-map-switch": "", "aria-label": "Reading on the map"}),
+            html.Button("Table", className="plain", type="button", **{"data-table-toggle": "", "aria-pressed": "false"}),
+        ],
+        className="head",
+    )
+    canvas = html.Canvas(className="map-canvas", **{"role": "img", "aria-label": "Reading of every node over time"})
+    area = html.Div([canvas, html.Div("", className="tip", hidden=True)], className="map", **{"data-map": ""})
+    table = html.Div("", className="map-table", hidden=True, **{"data-map-table": ""})
+    return html.Section(
+        [head, area, table, html.Div("", className="tiles", **{"data-tiles": ""})],
+        className="panel fleet",
+        **{"aria-label": "Nodes"},
+    )
+
+
+def empty() -> Component:
+    """What to do while nothing is watched yet; shown by the browser when the sentence's level is `empty`."""
+    return html.Section(
+        [
+            html.H2("Nothing is watched yet"),
+            html.P("Start an agent on each node, then tell the collector about nodes and engines:"),
+            html.Pre("app.py agent                       # on every node, port 9810\n"
+                     "app.py run --node spark-01=http://10.0.0.1:9810 \\\n"
+                     "           --engine http://10.0.0.1:8000"),
+            html.P(["Each flag may be repeated; all settings can stand in tachograph.toml. ", "To look around first, run app.py demo."]),
+        ],
+        className="panel empty",
+    )  # fmt: skip
+
+
+def page() -> Component:
+    """The whole page, without numbers: those come with the snapshot and the stream."""
+    return html.Main(
+        [speed(), vitals(), why(), plots(), fleet(), empty()], className="cluster", **{"data-live-root": "cluster"}
+    )
+
+
+def register() -> None:
+    """Make this the start page."""
+    dash.register_page("cluster", path="/", title="Tachograph", name="Cluster", layout=lambda **_: page())
