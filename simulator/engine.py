@@ -98,10 +98,10 @@ class Engine:
         elif not hangs and self._step is None and self.tally.running > 0:
             self._plan(now)
 
-    def ask(self, now: float, tokens: int) -> None:
+    def ask(self, now: float, prompt: int, answer: int) -> None:
         """One more request, with a prompt of so many tokens of which none is cached."""
         if self.life is Life.SERVING:
-            self._waiting.append(self.arrivals.extra(now, tokens, 200))
+            self._waiting.append(self.arrivals.extra(now, prompt, answer))
             if self._step is None and not self._stuck:
                 self._plan(now)
 

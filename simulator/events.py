@@ -42,7 +42,7 @@ class EventLog:
 
     def complaints(self, at: float, totals: Floats) -> None:
         """Follow the count of NV_ERR_NO_MEMORY lines, given since the beginning."""
-        for node, total in enumerate(totals):
+        for node, total in enumerate(totals.tolist()):
             while self._complaints[node] < int(total):
                 self._complaints[node] += 1
                 self._add(node, at, "no_memory", "NVRM: Out of memory [NV_ERR_NO_MEMORY] (0x00000051)", {})

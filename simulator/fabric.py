@@ -1,4 +1,7 @@
-"""Bytes between the nodes: RDMA and TCP on the two PCI functions of the cabled cage, and the management port."""
+"""Bytes between the nodes: RDMA and TCP on the two PCI functions of the cabled cage, and the management port.
+
+A copy of files comes from the head, or from its neighbour when the head is what gets them.
+"""
 
 from __future__ import annotations
 
@@ -25,48 +28,51 @@ class Fabric:
         self._sends = draw.normal(1.0, SPREAD, nodes).clip(0.9, 1.1)
         self._receives = draw.normal(1.0, SPREAD, nodes).clip(0.9, 1.1)
         self._rail = draw.normal(0.0, 0.006, nodes)
-        self._state = NodeStates(nodes)
+        self._follow(NodeStates(nodes))
 
     def open(self, state: NodeStates) -> None:
         """Fix who takes part in the next cell."""
+        if state is not self._state:
+            self._follow(state)
+
+    def _follow(self, state: NodeStates) -> None:
+        """Work out what changes with the faults alone."""
         self._state = state
+        joined = state.taking_part & (state.gone == 0) & (state.link_down == 0) & (state.uncabled == 0)
+        self._sent, self._received = _shares(self._sends, joined), _shares(self._receives, joined)
+        self._limited = np.isfinite(state.limit)
+        second = np.where(state.second_rail == 0.5, 0.5 + self._rail, state.second_rail)
+        self._rails = np.stack([1 - second, second], axis=1)
+        self._rdma = np.where(state.sockets > 0, 0.0, 1.0)[:, None] * self._rails
+        self._alive = np.where(state.gone > 0, 0.0, 1.0)
+        wired = joined[:, None] * np.full(2, CHATTER)
+        self._tcp_sent, self._tcp_received = wired.copy(), wired.copy()
+        for node in np.flatnonzero(state.copies):
+            source = 0 if node else min(1, self._nodes - 1)
+            self._tcp_sent[source, 0] += state.copies[node]
+            self._tcp_received[node, 0] += state.copies[node]
 
     def gains(self, seconds: float, moved: float) -> dict[str, Floats]:
         """What the counters grow by in so many seconds, when each rank sends so many bytes in the mean."""
-        state = self._state
-        joined = state.taking_part & (state.gone == 0) & (state.link_down == 0) & (state.uncabled == 0)
-        ceiling = state.limit * max(seconds, 1e-12)
-        sent = np.minimum(_shares(self._sends, joined) * moved, ceiling)
-        received = np.minimum(_shares(self._receives, joined) * moved, ceiling)
-        received = _balance(received, float(sent.sum()), np.isfinite(state.limit))
-        rdma = np.where(state.sockets > 0, 0.0, 1.0)
-        chatter = CHATTER * seconds * (joined[:, None] * np.ones(2))
-        tcp_sent, tcp_received = chatter.copy(), chatter.copy()
-        tcp_sent[:, 0] += sent * (1 - rdma)
-        tcp_received[:, 0] += received * (1 - rdma)
-        self._copy(tcp_sent, tcp_received, seconds)
-        marks = received * rdma * MARKS_PER_BYTE
-        alive = np.where(state.gone > 0, 0.0, seconds)
+        sent, received = self._sent * moved, self._received * moved
+        if self._limited.any():
+            ceiling = self._state.limit * max(seconds, 1e-12)
+            sent, received = np.minimum(sent, ceiling), np.minimum(received, ceiling)
+            received = _balance(received, float(sent.sum()), self._limited)
+        sockets = self._state.sockets
+        tcp_sent, tcp_received = self._tcp_sent * seconds, self._tcp_received * seconds
+        tcp_sent[:, 0] += sockets * sent
+        tcp_received[:, 0] += sockets * received
+        rdma_received = self._rdma * received[:, None]
         return {
-            "rdma_sent": self._rails(sent * rdma),
-            "rdma_received": self._rails(received * rdma),
+            "rdma_sent": self._rdma * sent[:, None],
+            "rdma_received": rdma_received,
             "tcp_sent": tcp_sent,
             "tcp_received": tcp_received,
-            "marks": self._rails(marks),
-            "management_sent": MANAGEMENT * alive,
-            "management_received": 0.7 * MANAGEMENT * alive,
+            "marks": rdma_received * MARKS_PER_BYTE,
+            "management_sent": MANAGEMENT * seconds * self._alive,
+            "management_received": 0.7 * MANAGEMENT * seconds * self._alive,
         }
-
-    def _rails(self, amount: Floats) -> Floats:
-        second = np.where(self._state.second_rail == 0.5, 0.5 + self._rail, self._state.second_rail)
-        return np.stack([amount * (1 - second), amount * second], axis=1)
-
-    def _copy(self, sent: Floats, received: Floats, seconds: float) -> None:
-        """A copy of files from the head, or from its neighbour when the head is what gets them."""
-        for node in np.flatnonzero(self._state.copies):
-            amount = self._state.copies[node] * seconds
-            sent[0 if node else min(1, self._nodes - 1), 0] += amount
-            received[node, 0] += amount
 
 
 def _shares(weights: Floats, joined: Floats) -> Floats:

@@ -8,6 +8,7 @@ from simulator.faults import FOREVER, Incident
 
 GOODBYE_S = 5.0
 """How long an engine that was stopped by hand still answers."""
+LONG_ANSWER = 200
 LOADING_S = 45.0
 """How long loading takes after a stop by hand or the return of a machine."""
 
@@ -29,7 +30,7 @@ class ProcessPlan:
             self._due = [(now, "load"), (now + LOADING_S, "serve")] if stopped else [(now, "serve")]
         long_prompt = any(one.fault.engine.get("one_prompt") and one.start == now for one in after.incidents)
         if long_prompt:
-            self._engine.ask(now, self._length(now, after))
+            self._engine.ask(now, self._length(now, after), LONG_ANSWER)
 
     def rebooted(self, now: float) -> None:
         """A rank is back after its machine was gone: the job has to start anew."""

@@ -19,6 +19,8 @@ from simulator.faults import FAULTS, FOREVER, Incident, Order, target_of
 from simulator.process import ProcessPlan
 
 WARM_UP_S = 300.0
+OPENING_S, OPENING_TOKENS = 24.0, (6_000, 1_100)
+"""A request of its own shortly before 0, prompt and answer, so that whoever looks first sees the cluster at work."""
 CELLS_PER_SECOND = round(1 / CELL_S)
 
 
@@ -103,6 +105,8 @@ class World:
         if active != self.conditions.incidents:
             before, self.conditions = self.conditions, fold(active, self.names)
             self._transitions(before)
+        if now == -OPENING_S:
+            self.engine.ask(now, *OPENING_TOKENS)
         self._process.tick(now)
         self.engine.hang(now, self.conditions.engine.hangs)
         taking_part = self.conditions.nodes.taking_part
