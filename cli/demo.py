@@ -1,0 +1,63 @@
+"""`demo`: collector and web page against a simulated cluster, in a store that is thrown away afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import json
+import sys
+import tempfile
+from contextlib import ExitStack
+
+from cli import hub
+from cli.supervisor import Child, Supervisor
+from settings import Settings
+
+ENGINE = "head"
+
+
+def main(settings: Settings) -> int:
+    """Run until a signal; 0 then, else the status of the child that ended it."""
+    with ExitStack() as stack:
+        if settings.origin.get("store") != "flag":
+            # Whatever file or environment say of a real cluster, invented numbers must not get into its store.
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tachograph-demo-"))
+            settings = dataclasses.replace(settings, store=f"sqlite:///{folder}/tachograph.db")
+        return asyncio.run(_run(settings))
+
+
+async def _run(settings: Settings) -> int:
+    ready = hub.prepare(without_cluster(settings))
+
+    async def plan(supervisor: Supervisor) -> None:
+        line = await supervisor.announce(simulator(settings))
+        if not line:
+            return
+        simulated = dataclasses.replace(ready, settings=with_cluster(ready.settings, line))
+        print(f"A simulated cluster of {len(simulated.settings.nodes)} nodes is running.", flush=True)
+        hub.start(supervisor, simulated)
+        await hub.welcome(supervisor, simulated)
+
+    return await Supervisor().run(plan)
+
+
+def simulator(settings: Settings) -> Child:
+    """The cluster that is not there; the demo ends with it."""
+    flags = {"--nodes": settings.demo_nodes, "--speed": settings.demo_speed, "--seed": settings.demo_seed}
+    given = (str(part) for flag in flags.items() for part in flag)
+    return Child("simulator", (sys.executable, "-m", "simulator", *given), vital=True)
+
+
+def without_cluster(settings: Settings) -> Settings:
+    """Settings without any real target, and without the tokens that belong to them."""
+    return dataclasses.replace(
+        settings, nodes={}, engines={}, deployments={}, node_token_file=None, engine_token_file=None
+    )
+
+
+def with_cluster(settings: Settings, line: str) -> Settings:
+    """Settings for the cluster that the simulator announced: one line of JSON with all its addresses."""
+    told = json.loads(line)
+    return dataclasses.replace(
+        settings, nodes=told["nodes"], engines={ENGINE: told["engine"]}, demo_control_url=told["control"]
+    )

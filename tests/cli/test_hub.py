@@ -1,0 +1,61 @@
+"""What `run` and `demo` make sure of before they start anything."""
+
+from __future__ import annotations
+
+import socket
+import stat
+from pathlib import Path
+
+import pytest
+
+from cli import hub
+from settings import Settings, SettingsError
+
+
+def store(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/new/t.db"
+
+
+def test_on_loopback_there_is_no_token(tmp_path: Path) -> None:
+    ready = hub.prepare(Settings(store=store(tmp_path), port=0))
+    assert ready.settings.port > 0
+    assert ready.link == f"http://127.0.0.1:{ready.settings.port}/"
+    assert ready.token_file is None
+    assert ready.settings.token_file is None
+    assert [path.name for path in tmp_path.rglob("*")] == ["new"]
+
+
+def test_anywhere_else_the_link_with_the_token_is_shown_once(tmp_path: Path) -> None:
+    settings = Settings(store=store(tmp_path), port=0, host="0.0.0.0")
+    path = tmp_path / "new" / "web-token"
+    first = hub.prepare(settings)
+    token = path.read_text().strip()
+    address = f"http://{socket.gethostname().lower()}:{first.settings.port}/"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert first.link == f"{address}?token={token}"
+    assert first.token_file == str(path)
+    assert first.settings.token_file == str(path), "the web process reads the same file"
+    again = hub.prepare(first.settings)
+    assert again.link == address
+    assert path.read_text().strip() == token
+
+
+def test_a_port_that_is_taken_is_said_at_once(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(SettingsError, match=rf"port: 127\.0\.0\.1:{port} is wrong, expected an address nobody"):
+            hub.prepare(Settings(store=store(tmp_path), port=port))
+    assert hub.free_port("127.0.0.1", port) == port
+
+
+def test_an_address_of_nobody_here() -> None:
+    with pytest.raises(SettingsError, match=r"port: 203\.0\.113\.1:0 is wrong"):
+        hub.free_port("203.0.113.1", 0)
+
+
+def test_a_token_file_that_cannot_be_read_is_said_before_anything_starts(tmp_path: Path) -> None:
+    settings = Settings(
+        store=store(tmp_path), port=0, nodes={"a": "http://a"}, node_token_file=str(tmp_path / "absent")
+    )
+    with pytest.raises(SettingsError, match=r"node_token_file: .*absent"):
+        hub.prepare(settings)
