@@ -61,7 +61,8 @@ def build(config: CollectorConfig, store: Store) -> Sampler:
     clock = HubClock(time.time() * 1000.0, time.monotonic() * 1000.0)
     now_ms = round(time.time() * 1000)
     last = store.last_rows()
-    targets = [_target(one, config, clock, store, last) for one in (*config.nodes, *config.engines)]
+    # Engines first: their answers must not queue behind those of many nodes, since their time decides how often we ask.
+    targets = [_target(one, config, clock, store, last) for one in (*config.engines, *config.nodes)]
     names = {target.name for target in targets}
     still_open = [one for one in store.absences(0, now_ms) if one.end_ms is None and one.target in names]
     hub = Hub(config, store, targets, AbsenceBook(still_open))

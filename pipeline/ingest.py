@@ -12,7 +12,7 @@ from storage.records import Offset
 from telemetry import catalog
 from telemetry.counters import Step, judge
 from telemetry.frame import Bools, Floats
-from telemetry.model import Kind, Series
+from telemetry.model import Kind, Scope, Series
 
 STARTED_TOLERANCE_S = 2.0
 """Start times that differ by less are one start, written with a different rounding."""
@@ -20,10 +20,12 @@ STARTED_TOLERANCE_S = 2.0
 
 @dataclass(slots=True)
 class Shape:
-    """State of one layout's lines: float64[n_raw] each.
+    """State of one layout's lines: arrays of n_raw, unless said otherwise.
 
     raw: last number of each counter, NaN before its first. offset: what is added to it.
     gone: float64[series]; what lines that left the page had counted, so that a sum never falls.
+    reborn: the process has started since the line's last number. from_zero: the page before, by lacking the line,
+    said that it stood at 0. waiting: part of a series that goes on where an earlier collector stopped, but not yet.
     """
 
     layout: Layout
@@ -31,6 +33,9 @@ class Shape:
     raw: Floats
     offset: Floats
     gone: Floats
+    reborn: Bools
+    from_zero: Bools
+    waiting: Bools
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,18 @@ class Reading:
     values: Floats
     offsets: tuple[Offset, ...]
     restarted: bool
+
+
+_NEVER_SEEN = (float("nan"), 0.0, False)
+_WEIGHT = (
+    Step.FIRST_SAMPLE,
+    Step.FIRST_USE,
+    Step.LINES_CHANGED,
+    Step.WRAP,
+    Step.FIRST_USE_AFTER_RESTART,
+    Step.RESTART,
+)
+"""Of the steps that a series' lines make at once, the last one here is told: no rate may cross a restart."""
 
 
 class Ingest:
@@ -56,23 +73,27 @@ class Ingest:
         started_s: float | None = None,
     ) -> None:
         self._target = target
-        self._known: dict[str, tuple[float, float]] = {}
+        self._known: dict[str, tuple[float, float, bool]] = {}
         self._home: dict[str, Series] = {}
         self._resumed = dict(resumed or {})
+        self._stated = {series: offset for series, (_, offset) in self._resumed.items()}
         self._started_s = started_s
-        self._pages = 0
         self._shape: Shape | None = None
 
     def take(self, page: Page, tick: int) -> Reading:
         """Unwrap and fold one page; `tick` is when it was asked for."""
         restarted = self._restarted(page.started_s)
-        if self._shape is None or self._shape.layout is not page.layout:
-            self._shape = self._learn(page)
-        shape = self._shape
-        steps = self._advance(shape, page.raw, restarted)
+        changed = self._shape is None or self._shape.layout is not page.layout
+        shape = self._learn(page.layout) if changed or self._shape is None else self._shape
+        self._shape = shape
+        if restarted:
+            shape.reborn |= shape.counters
+            self._known = {line: (raw, offset, True) for line, (raw, offset, _) in self._known.items()}
+        self._resume(shape, page.raw)
+        steps = self._advance(shape, page.raw)
         values = page.layout.fold(np.where(shape.counters, page.raw + shape.offset, page.raw)) + shape.gone
-        self._pages += 1
-        return Reading(values, tuple(self._offsets(shape, steps, tick)), restarted)
+        began_again = any(step is Step.RESTART and _of_engine(shape, place) for place, step in steps.items())
+        return Reading(values, tuple(self._offsets(shape, steps, tick, changed)), restarted or began_again)
 
     def _restarted(self, started_s: float | None) -> bool:
         before = self._started_s
@@ -80,76 +101,128 @@ class Ingest:
             self._started_s = started_s
         return before is not None and started_s is not None and started_s - before > STARTED_TOLERANCE_S
 
-    def _advance(self, shape: Shape, raw: Floats, restarted: bool) -> dict[int, Step]:
+    def _advance(self, shape: Shape, raw: Floats) -> dict[int, Step]:
         """Bring the offsets up to date; what each stored series went through that was no plain progress."""
-        known = shape.counters & ~np.isnan(raw)
-        odd = known if restarted else known & ~(raw >= shape.raw)
-        steps = {}
-        for line in np.flatnonzero(odd).tolist():
-            steps[int(shape.layout.source[line])] = self._step(shape, line, float(raw[line]), restarted)
+        known = shape.counters & ~np.isnan(raw) & ~shape.waiting
+        steps: dict[int, Step] = {}
+        for line in np.flatnonzero(known & (shape.reborn | ~(raw >= shape.raw))).tolist():
+            place = int(shape.layout.source[line])
+            step = self._told(shape.layout.series[place], self._step(shape, line, float(raw[line])))
+            steps[place] = max(step, steps.get(place, step), key=_WEIGHT.index)
         shape.raw = np.where(known, raw, shape.raw)
+        shape.reborn &= ~known
+        shape.from_zero[:] = False
         return steps
 
-    def _step(self, shape: Shape, line: int, raw: float, restarted: bool) -> Step:
+    def _step(self, shape: Shape, line: int, raw: float) -> Step:
         metric = catalog.stored(shape.layout.series[shape.layout.source[line]].metric)
         last = None if np.isnan(shape.raw[line]) else float(shape.raw[line])
         before = 0.0 if last is None else last + float(shape.offset[line])
-        from_zero = self._pages > 0 and metric.at_first_use
-        gained, step = judge(last, raw, bits=metric.bits, restarted=restarted, from_zero=from_zero)
+        gained, step = judge(
+            last,
+            raw,
+            bits=metric.bits,
+            restarted=bool(shape.reborn[line]),
+            from_zero=bool(shape.from_zero[line]),
+        )
         shape.offset[line] = before + gained - raw
         return step
 
-    def _offsets(self, shape: Shape, steps: Mapping[int, Step], tick: int) -> list[Offset]:
-        if not steps:
+    def _told(self, series: Series, step: Step) -> Step:
+        """What a line's step is to its series: a further line is not where the series began."""
+        if series not in self._stated:
+            return step
+        if step is Step.FIRST_USE_AFTER_RESTART:
+            return Step.RESTART
+        return Step.LINES_CHANGED if step in (Step.FIRST_USE, Step.FIRST_SAMPLE) else step
+
+    def _offsets(self, shape: Shape, steps: Mapping[int, Step], tick: int, changed: bool) -> list[Offset]:
+        """Rows for the store: a series' value − offset is the sum of its lines on the page."""
+        if not steps and not changed:
             return []
-        sums = np.bincount(shape.layout.source, shape.offset, len(shape.layout.series)) + shape.gone
         series = shape.layout.series
+        sums = (np.bincount(shape.layout.source, shape.offset, len(series)) + shape.gone).tolist()
+        told = dict(steps)
+        if changed:
+            waiting = set(shape.layout.source[shape.waiting].tolist())
+            moved = {place for place, one in enumerate(series) if self._stated.get(one, sums[place]) != sums[place]}
+            told = dict.fromkeys(moved - waiting, Step.LINES_CHANGED) | told
+        self._stated.update({series[place]: sums[place] for place in told})
         return [
-            Offset(self._target, series[place].metric, series[place].labels, tick, float(sums[place]), step.value)
-            for place, step in steps.items()
+            Offset(self._target, series[place].metric, series[place].labels, tick, sums[place], step.value)
+            for place, step in told.items()
         ]
 
-    def _learn(self, page: Page) -> Shape:
+    def _learn(self, layout: Layout) -> Shape:
+        before = self._shape
         self._remember()
-        layout = page.layout
         counter = np.array([catalog.stored(series.metric).kind is Kind.COUNTER for series in layout.series], dtype=bool)
-        counters = counter[layout.source]
-        state = [self._known.get(line, (np.nan, 0.0)) for line in layout.lines]
-        raw, offset = (np.array(column, dtype=np.float64) for column in zip(*state, strict=True)) if state else ((), ())
-        shape = Shape(layout, counters, np.asarray(raw), np.asarray(offset), self._gone(layout))
-        for line, (place, counts) in enumerate(zip(layout.source.tolist(), counters.tolist(), strict=True)):
+        known = [self._known.get(line, _NEVER_SEEN) for line in layout.lines]
+        columns = np.array(known, dtype=np.float64).reshape(-1, 3)
+        shape = Shape(
+            layout,
+            counters=counter[layout.source],
+            raw=columns[:, 0].copy(),
+            offset=columns[:, 1].copy(),
+            gone=self._gone(layout),
+            reborn=columns[:, 2] == 1.0,
+            from_zero=self._from_zero(layout, before.layout if before else None),
+            waiting=np.array([layout.series[place] in self._resumed for place in layout.source.tolist()], dtype=bool),
+        )
+        shape.waiting &= shape.counters
+        for line, (place, counts) in enumerate(zip(layout.source.tolist(), shape.counters.tolist(), strict=True)):
             if counts:
                 self._home[layout.lines[line]] = layout.series[place]
-        self._resume(shape, page.raw)
         return shape
 
     def _remember(self) -> None:
         if self._shape is not None:
-            pairs = zip(self._shape.raw.tolist(), self._shape.offset.tolist(), strict=True)
-            self._known.update(zip(self._shape.layout.lines, pairs, strict=True))
+            columns = (self._shape.raw, self._shape.offset, self._shape.reborn)
+            state = zip(*(column.tolist() for column in columns), strict=True)
+            self._known.update(zip(self._shape.layout.lines, state, strict=True))
+
+    def _from_zero(self, layout: Layout, before: Layout | None) -> Bools:
+        """Lines that appear at first use, and that the page before would have shown, had they been used.
+
+        Not when that page was another engine's, or not read in full. Nor where the lines of a series were all replaced:
+        those say in other words what the old ones had counted.
+        """
+        if before is None or before.engine != layout.engine or before.refused_series:
+            return np.zeros(len(layout.lines), dtype=bool)
+        homes = set(self._home.values())
+        kept = {self._home[line] for line in layout.lines if line in self._home}
+        counts = [
+            catalog.stored(series.metric).at_first_use and (series in kept or series not in homes)
+            for series in layout.series
+        ]
+        new = np.array([line not in self._known for line in layout.lines], dtype=bool)
+        return np.asarray(np.array(counts, dtype=bool)[layout.source] & new)
 
     def _gone(self, layout: Layout) -> Floats:
         present = set(layout.lines)
         places = {series: place for place, series in enumerate(layout.series)}
         gone = np.zeros(len(layout.series))
         for line, series in self._home.items():
-            raw, offset = self._known.get(line, (np.nan, 0.0))
+            raw, offset, _ = self._known.get(line, _NEVER_SEEN)
             if line not in present and series in places and not np.isnan(raw):
                 gone[places[series]] += raw + offset
         return gone
 
     def _resume(self, shape: Shape, raw: Floats) -> None:
         """Go on where an earlier collector stopped. It knew only sums: a series' first line stands for its change."""
-        if not self._resumed:
+        if not shape.waiting.any():
             return
-        for place, series in enumerate(shape.layout.series):
-            known = self._resumed.get(series)
+        for place in np.unique(shape.layout.source[shape.waiting]).tolist():
             lines = np.flatnonzero(shape.layout.source == place)
-            if known is None or np.isnan(raw[lines]).any() or not shape.counters[lines[0]]:
+            if np.isnan(raw[lines]).any():
                 continue
-            del self._resumed[series]
-            value, offset = known
+            value, offset = self._resumed.pop(shape.layout.series[place])
             others = float(raw[lines[1:]].sum())
             shape.raw[lines[1:]], shape.offset[lines[1:]] = raw[lines[1:]], 0.0
             shape.raw[lines[0]] = value - offset - others
             shape.offset[lines[0]] = offset
+            shape.waiting[lines] = False
+
+
+def _of_engine(shape: Shape, place: int) -> bool:
+    return catalog.stored(shape.layout.series[place].metric).scope is Scope.ENGINE

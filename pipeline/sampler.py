@@ -90,8 +90,14 @@ class Sampler:
         target.busy = True
         task = asyncio.get_running_loop().create_task(self._ask(target, tick, due_s))
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._ended)
         return task
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """A defect in reading one target must neither stop the others nor go unseen."""
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("reading a target failed", exc_info=error)
 
     async def _ask(self, target: Target, tick: int, due_s: float) -> None:
         try:

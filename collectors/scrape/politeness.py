@@ -14,9 +14,10 @@ from collectors.scrape.outcome import Outcome
 
 COST_FACTOR = 100.0
 """An engine spends at most a hundredth of its time on us."""
-MIN_INTERVAL_S = 1.0
-IDLE_SAMPLES = 15
-"""Scrapes that the median is taken of; a busy engine answers late without working on our page, so only idle ones."""
+MIN_INTERVAL_S, MAX_INTERVAL_S = 1.0, 10.0
+"""Never more often, and never more rarely: a slow network must not blind us."""
+IDLE_NEEDED, IDLE_SAMPLES = 5, 15
+"""Scrapes that the median is taken of (the first ones pay for connecting and say nothing); a busy engine answers late without working on our page, so only idle ones."""
 GONE_FIRST_S, GONE_LAST_S = 1.0, 10.0
 """Pause after a refused, silent or broken target: first and longest, doubling."""
 DENIED_FIRST_S, DENIED_LAST_S = 10.0, 300.0
@@ -25,12 +26,12 @@ _DENIED = (Outcome.NOT_FOUND, Outcome.UNAUTHORISED)
 
 
 def interval_ticks(median_scrape_s: float | None, tick_s: float) -> int:
-    """Ticks between two scrapes of an engine: max(1 s, 100 × median idle scrape time), in whole ticks.
+    """Ticks between two scrapes of an engine: 100 × median idle scrape time within 1 … 10 s, in whole ticks.
 
     >>> interval_ticks(None, 1.0), interval_ticks(0.004, 1.0), interval_ticks(0.0125, 1.0), interval_ticks(0.004, 0.5)
     (1, 1, 2, 2)
     """
-    wanted = max(MIN_INTERVAL_S, COST_FACTOR * (median_scrape_s or 0.0))
+    wanted = min(max(MIN_INTERVAL_S, COST_FACTOR * (median_scrape_s or 0.0)), MAX_INTERVAL_S)
     return max(1, math.ceil(wanted / tick_s - 1e-9))
 
 
@@ -58,7 +59,8 @@ class Politeness:
     @property
     def interval_s(self) -> float:
         """Nominal seconds between two scrapes of a healthy target."""
-        ticks = interval_ticks(statistics.median(self._idle) if self._idle else None, self.tick_s)
+        median = statistics.median(self._idle) if len(self._idle) >= IDLE_NEEDED else None
+        ticks = interval_ticks(median, self.tick_s)
         return (ticks if self.by_cost else 1) * self.tick_s
 
     @property
