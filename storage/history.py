@@ -17,13 +17,13 @@ from storage.codec import pick, unpack_joined
 from storage.dialect import Sqlite
 from storage.layouts import Ids, Layouts
 from storage.read import AT_ONCE, HOT, among
-from telemetry.counters import NOMINAL_PER_GAP, Step
+from telemetry.counters import BREAKING, NOMINAL_PER_GAP, Step
 from telemetry.frame import Bools, Floats, Frame, Ints, empty
 from telemetry.model import Series
 
 NOMINAL_MS = 1000.0
 """Interval of a target that has not said its own."""
-STEADY = frozenset(step.value for step in (Step.FORWARD, Step.WRAP, Step.FIRST_SAMPLE, Step.FIRST_USE))
+STEADY = frozenset(step.value for step in Step) - BREAKING
 """Reasons of an offset after which a rate may be taken; every other one is a restart."""
 SLICE_MS = 60_000
 """Rows read at once: about a megabyte of text, which stays in the processor's cache."""
@@ -192,5 +192,6 @@ def _breaks(connection: Connection, order: Sequence[int], ticks: Ints, values: F
 
 
 def _gaps(connection: Connection, series: Sequence[Series]) -> Floats:
-    intervals = dict(connection.execute(select(schema.target.c.name, schema.target.c.interval_ms)).tuples().all())
-    return np.array([NOMINAL_PER_GAP * intervals.get(entry.target, NOMINAL_MS) for entry in series])
+    query = select(schema.target.c.name, schema.target.c.interval_ms)
+    gaps = {name: NOMINAL_PER_GAP * interval for name, interval in connection.execute(query)}
+    return np.array([gaps.get(entry.target, NOMINAL_PER_GAP * NOMINAL_MS) for entry in series])
