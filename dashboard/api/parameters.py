@@ -109,3 +109,10 @@ def only(arguments: Mapping[str, object], known: Iterable[str]) -> None:
         if name not in allowed:
             listed = ", ".join(allowed) or "none"
             raise ParameterError(f"There is no parameter “{name[:SHOWN]}” here; known are: {listed}.")
+
+
+def flag(name: str, given: str) -> bool:
+    """1 or 0, true or false."""
+    if given.lower() not in ("0", "1", "true", "false"):
+        raise bad(name, given, "1 or 0")
+    return given.lower() in ("1", "true")

@@ -11,8 +11,8 @@ from flask import Blueprint, Response, request
 
 from dashboard.api.parameters import integer
 from dashboard.live.hub import Hub, StreamsFullError
+from dashboard.process import WebProcess
 from dashboard.security import refusal
-from dashboard.services import Services
 
 QUIET_S = 10.0
 """A comment is sent after this long without an event."""
@@ -61,14 +61,14 @@ def _follow(hub: Hub, sequence: int, quiet_s: float) -> Iterator[bytes]:
         quiet_since = time.monotonic()
 
 
-def register(routes: Blueprint, services: Services) -> None:
+def register(routes: Blueprint, process: WebProcess) -> None:
     """Add `/stream`."""
 
     @routes.get("/stream")
     def stream() -> Response:
         given = request.headers.get("Last-Event-ID") or request.args.get("after")
         after = None if given is None else integer("after", given)
-        body = events(services.hub, after)
+        body = events(process.hub, after)
         try:
             first = next(body)
         except StreamsFullError:

@@ -1,0 +1,130 @@
+"""`/api/v1/latest`: every catalogue metric of every target now, or why it is not known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from dashboard import formatting
+from dashboard.api import parameters
+from dashboard.api.lists import number
+from dashboard.live import current
+from dashboard.live.cells import level
+from dashboard.live.reasons import stored_metrics, target_reason
+from dashboard.live.scene import Scene
+from dashboard.sources import Sources
+from telemetry import catalog, ratios
+from telemetry.catalog import cluster
+from telemetry.frame import Frame
+from telemetry.model import Kind, Metric, Ratio, Scope, Series
+
+KNOWN = ("metric", "node", "engine", "deployment")
+REACH_MS = 300_000 + ratios.SILENT_MS + int(current.MARGIN_MS)
+"""The longest window of a ratio."""
+SCOPES = {"node": (Scope.NODE, Scope.TARGET), "engine": (Scope.ENGINE, Scope.TARGET)}
+
+Place = tuple[str, tuple[tuple[str, str], ...]]
+"""A target and labels."""
+
+
+def read(arguments: Mapping[str, str], sources: Sources) -> tuple[set[str] | None, list[Metric | Ratio]]:
+    """(targets or None for all, metrics) that a request asks for."""
+    parameters.only(arguments, KNOWN)
+    wanted = arguments.get("metric")
+    metrics = list(catalog.METRICS) if wanted is None else [parameters.metric(name) for name in wanted.split(",")]
+    chosen: set[str] | None = None
+    for kind in ("node", "engine"):
+        if kind in arguments:
+            known = [target.name for target in sources.store.targets() if target.kind == kind]
+            chosen = {parameters.one_of(kind, arguments[kind], known)}
+    if "deployment" in arguments:
+        name = parameters.one_of("deployment", arguments["deployment"], sources.deployments())
+        chosen = {cluster.DEPLOYMENT_PREFIX + name}
+    return chosen, metrics
+
+
+def latest(
+    sources: Sources, scene: Scene, targets: set[str] | None, metrics: Iterable[Metric | Ratio]
+) -> dict[str, Any]:
+    """{values: [{metric, unit, labels, t, v, state, reason}]}; histograms stand in it as their means."""
+    wanted = [metric for metric in metrics if metric.kind is not Kind.HISTOGRAM]
+    names = {part.name for metric in wanted for part in stored_metrics(metric)}
+    crossing = any(metric.scope is Scope.CLUSTER and isinstance(metric, Ratio) for metric in wanted)
+    chosen = None if targets is None or crossing else sorted(targets)
+    frame = sources.frame(names, scene.tick - REACH_MS, scene.tick, chosen)
+    values: list[dict[str, Any]] = []
+    for metric in wanted:
+        found = _ratio(metric, frame, scene) if isinstance(metric, Ratio) else _stored(metric, frame, scene)
+        for place in _expected(metric, found, scene, sources, targets):
+            values.append(_entry(metric, place, *found.get(place, (math.nan, None)), scene))
+    return {"values": values}
+
+
+Found = dict[Place, tuple[float, int | None]]
+
+
+def _stored(metric: Metric, frame: Frame, scene: Scene) -> Found:
+    part = frame.select(lambda series: series.metric == metric.name)
+    values = current.newest(part, scene.tick)
+    return {(one.target, one.labels): (values[row], _when(part, row)) for row, one in enumerate(part.series)}
+
+
+def _when(frame: Frame, row: int) -> int | None:
+    known = np.flatnonzero(~np.isnan(frame.values[row]))
+    return int(frame.ticks[known[-1]]) if len(known) else None
+
+
+def _ratio(metric: Ratio, frame: Frame, scene: Scene) -> Found:
+    def place(series: Series) -> Place:
+        if metric.scope is Scope.CLUSTER:
+            return cluster.CLUSTER_TARGET, ()
+        return series.target, tuple(pair for pair in series.labels if pair[0] in metric.by)
+
+    found = current.ratio(metric, frame, scene.tick, place)
+    return {key: (value, scene.tick) for key, value in found.items()}  # type: ignore[misc]
+
+
+def _expected(
+    metric: Metric | Ratio, found: Found, scene: Scene, sources: Sources, targets: set[str] | None
+) -> list[Place]:
+    """Where the metric has a value, and every target that should have one and shows none."""
+    if metric.scope is Scope.CLUSTER:
+        owners = [cluster.CLUSTER_TARGET]
+    elif metric.scope is Scope.DEPLOYMENT:
+        owners = [cluster.DEPLOYMENT_PREFIX + name for name in sources.deployments()]
+    else:
+        owners = [target.name for target in scene.targets if metric.scope in SCOPES[target.kind]]
+    held = {target for target, _ in found}
+    places = [*found, *((owner, ()) for owner in owners if owner not in held)]
+    if targets is not None and metric.scope is not Scope.CLUSTER:
+        places = [place for place in places if place[0] in targets]
+    return sorted(places)
+
+
+def _entry(metric: Metric | Ratio, place: Place, value: float, tick: int | None, scene: Scene) -> dict[str, Any]:
+    known = math.isfinite(value)
+    entry: dict[str, Any] = {
+        "metric": metric.name,
+        "unit": metric.unit.value,
+        "labels": {"target": place[0], **dict(place[1])},
+        "t": tick if known else None,
+        "v": number(value),
+        "state": level(value, metric.limits),
+        "reason": "" if known else why(metric, place[0], scene),
+    }
+    if known and isinstance(metric, Metric) and metric.kind is Kind.STATE:
+        entry["text"] = formatting.state(value, metric.states)
+    return entry
+
+
+def why(metric: Metric | Ratio, target: str, scene: Scene) -> str:
+    """Why a metric of a target is not known."""
+    names = [part.name for part in stored_metrics(metric)]
+    row = next((one for one in scene.targets if one.name == target), None)
+    told = [target_reason(one, names, scene) for one in ([row] if row else scene.targets)]
+    shown = any(series.metric in names for series in (*scene.nodes.series, *scene.engines.series))
+    idle = "nothing happened in its window" if isinstance(metric, Ratio) and shown else "not offered"
+    return next(filter(None, told), idle)

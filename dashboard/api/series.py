@@ -1,0 +1,168 @@
+"""`/api/v1/series`: the history of one metric or ratio. The same query object serves pages, scripts and exports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dashboard.api import parameters
+from dashboard.api.lists import numbers
+from dashboard.api.parameters import ParameterError
+from dashboard.live.deployments import engines_of
+from dashboard.sources import Sources
+from telemetry.catalog import cluster
+from telemetry.frame import Frame
+from telemetry.model import Metric, Ratio, Scope
+from telemetry.query import Line, Query, answer
+from telemetry.rollup import bin_width
+
+KNOWN = ("metric", "node", "engine", "deployment", "start", "end", "points", "quantile", "total", "label")
+DEFAULT_SPAN_MS = 15 * 60_000
+MOST_SPAN_MS = 7 * 86_400_000
+DEFAULT_POINTS = 600
+MOST_POINTS = 5_000
+MOST_SERIES = 1_000
+MOST_CELLS = 4_000_000
+"""Samples (series × ticks) that one answer may be made of: 16 nodes over 3 days, or everything over an hour."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question as values. Every filter that is None keeps everything."""
+
+    metric: Metric | Ratio
+    start_ms: int
+    end_ms: int
+    points: int = DEFAULT_POINTS
+    node: str | None = None
+    engine: str | None = None
+    deployment: str | None = None
+    labels: Mapping[str, str] | None = None
+    total: bool = False
+    quantile: float = 0.5
+
+
+def read(arguments: Mapping[str, str], sources: Sources) -> Asked:
+    """The question that a request's parameters ask; ParameterError with a sentence."""
+    parameters.only(arguments, KNOWN)
+    now = sources.now_ms()
+    metric = parameters.metric(arguments.get("metric"))
+    end = parameters.instant_ms("end", arguments.get("end", "now"), now)
+    given = arguments.get("start")
+    start = end - DEFAULT_SPAN_MS if given is None else parameters.instant_ms("start", given, now)
+    return Asked(
+        metric=metric,
+        start_ms=start,
+        end_ms=end,
+        points=parameters.integer("points", arguments.get("points", str(DEFAULT_POINTS)), 1, MOST_POINTS),
+        node=arguments.get("node"),
+        engine=arguments.get("engine"),
+        deployment=arguments.get("deployment"),
+        labels=_labels(arguments.get("label")),
+        total=parameters.flag("total", arguments.get("total", "0")),
+        quantile=parameters.number("quantile", arguments.get("quantile", "0.5"), 0.0, 1.0),
+    )
+
+
+def _labels(given: str | None) -> dict[str, str]:
+    """`gpu:0,cage:p1` as a mapping."""
+    if not given:
+        return {}
+    pairs = [part.partition(":") for part in given.split(",")]
+    if not all(key and colon for key, colon, _ in pairs):
+        raise parameters.bad("label", given, "pairs like gpu:0 or cage:p1, separated by commas")
+    return {key: value for key, _, value in pairs}
+
+
+def check(asked: Asked) -> None:
+    """Refuse ranges that make no sense or cost too much."""
+    span = asked.end_ms - asked.start_ms
+    if span <= 0:
+        raise ParameterError("Parameter “start” is not before “end”, expected start < end.")
+    if span > MOST_SPAN_MS:
+        most = MOST_SPAN_MS // 86_400_000
+        raise ParameterError(f"The range is {span / 86_400_000:.1f} days long, expected at most {most}.")
+
+
+APPLIES = {
+    "node": (Scope.NODE, Scope.TARGET, Scope.CLUSTER),
+    "engine": (Scope.ENGINE, Scope.TARGET),
+    "deployment": (Scope.DEPLOYMENT, Scope.ENGINE),
+}
+"""Which filters mean something for a metric of which scope."""
+
+
+def targets(asked: Asked, sources: Sources) -> frozenset[str] | None:
+    """Targets whose series take part, None for all; ParameterError for names that are not known."""
+    chosen = [(name, value) for name in APPLIES if (value := getattr(asked, name)) is not None]
+    scope = asked.metric.scope
+    for name, _ in chosen:
+        if scope not in APPLIES[name]:
+            of = "the whole cluster" if scope is Scope.CLUSTER else f"each {scope.value}"
+            raise ParameterError(f"Parameter “{name}” does not apply: {asked.metric.name} is of {of}.")
+    found: set[str] | None = None
+    for name, value in chosen:
+        mine = _named(name, value, scope, sources)
+        found = mine if found is None else found & mine
+    return None if found is None else frozenset(found)
+
+
+def _named(name: str, value: str, scope: Scope, sources: Sources) -> set[str]:
+    if name != "deployment":
+        known = [target.name for target in sources.store.targets() if target.kind == name]
+        return {parameters.one_of(name, value, known)}
+    parameters.one_of(name, value, sources.deployments())
+    return {cluster.DEPLOYMENT_PREFIX + value} if scope is Scope.DEPLOYMENT else engines_of(value, sources)
+
+
+def series(asked: Asked, sources: Sources) -> dict[str, Any]:
+    """{metric, unit, step_ms, series: [{labels, t, v}]}, or min, max and mean in place of v where reduced."""
+    check(asked)
+    query = Query(
+        metric=asked.metric,
+        start_ms=asked.start_ms,
+        end_ms=asked.end_ms,
+        points=asked.points,
+        targets=targets(asked, sources),
+        labels=asked.labels or {},
+        total=asked.total,
+        quantile=asked.quantile,
+    )
+    frame = sources.frame(query.stored(), query.start_ms - query.lead_ms, query.end_ms, _sources_of(query))
+    _afford(frame)
+    step = sources.step_ms()
+    lines = answer(query, frame, step)
+    if len(lines) > MOST_SERIES:
+        raise ParameterError(
+            f"This is {len(lines)} series, expected at most {MOST_SERIES}; name a node, an engine or a label."
+        )
+    reduced = any(line.values is None for line in lines)
+    return {
+        "metric": asked.metric.name,
+        "unit": asked.metric.unit.value,
+        "step_ms": bin_width(query.start_ms, query.end_ms, asked.points, step) if reduced else step,
+        "series": [_line(line) for line in lines],
+    }
+
+
+def _sources_of(query: Query) -> list[str] | None:
+    """Targets to read from; a cluster ratio over some nodes still needs every engine."""
+    crosses = isinstance(query.metric, Ratio) and query.metric.scope is Scope.CLUSTER
+    return None if query.targets is None or crosses else sorted(query.targets)
+
+
+def _afford(frame: Frame) -> None:
+    if frame.values.size > MOST_CELLS:
+        raise ParameterError(
+            f"This would be made of {frame.values.size:,} samples, expected at most {MOST_CELLS:,}; "
+            "ask for a shorter range, or name a node, an engine or a deployment."
+        )
+
+
+def _line(line: Line) -> dict[str, Any]:
+    base = {"labels": dict(line.labels), "t": line.t_ms.tolist()}
+    if line.values is not None:
+        return base | {"v": numbers(line.values)}
+    reduced = {"min": line.minimum, "max": line.maximum, "mean": line.mean}
+    return base | {name: numbers(values) for name, values in reduced.items() if values is not None}

@@ -1,0 +1,170 @@
+"""`/api/v1/status`, `/api/v1/node`, `/api/v1/absences`: every target with its state, and what is absent."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dashboard.api.lists import number
+from dashboard.live import current
+from dashboard.live.cells import worst
+from dashboard.live.deployments import members
+from dashboard.live.problems import Problem, engine_problems, lost, node_problems
+from dashboard.live.reasons import state_words
+from dashboard.live.scene import Scene
+from dashboard.live.sentence import PHASE_WORDS, SERVING, engine_state, phases, sentence, silent_collector
+from dashboard.sources import Sources
+from storage import schema
+from storage.records import TargetRow
+from telemetry import catalog
+from telemetry.catalog import cluster
+from telemetry.counters import BREAKING
+from telemetry.model import Metric, Scope
+
+RESETS_MS = 3_600_000
+EVENTS_MS = 24 * 3_600_000
+MOST_EVENTS = 200
+ABSENCES_MS = 24 * 3_600_000
+MOST_ABSENCES = 1_000
+SCOPES = {"node": Scope.NODE, "engine": Scope.ENGINE}
+
+
+def status(sources: Sources, scene: Scene, version: str) -> dict[str, Any]:
+    """{sentence, versions, nodes, engines, deployments}."""
+    problems = [*node_problems(scene), *engine_problems(scene)]
+    measured = _measured(sources, scene)
+    rows = {kind: [t for t in scene.targets if t.kind == kind] for kind in ("node", "engine")}
+    return {
+        "sentence": sentence(scene, problems).as_json(),
+        "versions": {"tachograph": version, "python": platform.python_version(), "schema": schema.VERSION},
+        "nodes": [target(sources, scene, row, problems, measured) for row in rows["node"]],
+        "engines": [target(sources, scene, row, problems, measured) for row in rows["engine"]],
+        "deployments": _deployments(sources, scene),
+    }
+
+
+def state_of(scene: Scene, row: TargetRow, problems: list[Problem]) -> tuple[str, str, str]:
+    """(state, level, reason) of a target. A silent collector leaves every target unknown."""
+    silent = silent_collector(scene)
+    if silent is not None:
+        return "unknown", "unknown", silent.text
+    mine = [problem for problem in problems if problem.target == row.name]
+    text = state_words(row, scene) or "; ".join(problem.text for problem in mine)
+    grade = worst([problem.level for problem in mine])
+    if row.kind == "node":
+        return row.state if scene.alive(row) or row.state != "ok" else "silent", grade, text
+    phase = engine_state(scene, row)
+    calm = "ok" if phase in SERVING else PHASE_WORDS.get(phase, ("", "unknown"))[1]
+    return phase, worst([grade, calm]), text
+
+
+Measured = Mapping[tuple[str, str], float]
+
+
+def _measured(sources: Sources, scene: Scene) -> Measured:
+    """What the collector measured of each target: {(target, metric): value}."""
+    metrics = (cluster.SCRAPE_SECONDS, cluster.SCRAPE_BYTES, cluster.CLOCK_SKEW)
+    frame = sources.frame({metric.name for metric in metrics}, scene.tick - 60_000, scene.tick)
+    values = current.newest(frame, scene.tick)
+    return {(one.target, one.metric): float(value) for one, value in zip(frame.series, values, strict=True)}
+
+
+def target(
+    sources: Sources, scene: Scene, row: TargetRow, problems: list[Problem], measured: Measured
+) -> dict[str, Any]:
+    """A TARGET of docs/live.md."""
+    state, grade, reason = state_of(scene, row, problems)
+    facts = {fact.name: fact.value for fact in sources.store.facts(target=row.name, at_ms=scene.now_ms)}
+    last = max(row.last_ok_ms or 0, scene.last_read.get(row.name, 0))
+
+    def reading(metric: Metric) -> float | None:
+        return number(measured.get((row.name, metric.name), float("nan")))
+
+    return {
+        "name": row.name,
+        "state": state,
+        "level": grade,
+        "reason": reason,
+        "age_s": (scene.now_ms - last) / 1000.0 if last else None,
+        "since": row.since_ms,
+        "url": row.url,
+        "interval_s": row.interval_ms / 1000.0,
+        "scrape_s": reading(cluster.SCRAPE_SECONDS),
+        "scrape_bytes": reading(cluster.SCRAPE_BYTES),
+        "missed_ticks": row.detail.get("missed"),
+        "resets": _resets(sources, row.name, scene.now_ms),
+        "refused_series": row.detail.get("refused_series"),
+        "dropped_families": row.detail.get("dropped_families"),
+        "clock_skew_s": reading(cluster.CLOCK_SKEW),
+        "version": facts.get("version") or facts.get("agent_version"),
+        "not_offered": not_offered(sources, scene, row),
+    }
+
+
+def _resets(sources: Sources, name: str, now_ms: int) -> int:
+    """Instants of the last hour at which counters of a target started anew."""
+    offsets = sources.store.offsets(now_ms - RESETS_MS, now_ms, [name])
+    return len({offset.tick for offset in offsets if offset.reason in BREAKING})
+
+
+def not_offered(sources: Sources, scene: Scene, row: TargetRow) -> list[str]:
+    """Labels of the catalogue's metrics for this kind of target that it does not show; empty while it is silent."""
+    if not scene.alive(row):
+        return []
+    wanted = [metric for metric in catalog.METRICS if isinstance(metric, Metric) and metric.scope is SCOPES[row.kind]]
+    names = {metric.name for metric in wanted} | {f"{metric.name}_count" for metric in wanted}
+    frame = sources.tail.frame(names, start_ms=scene.tick - 5 * row.interval_ms, end_ms=scene.tick, targets=[row.name])
+    shown = {one.metric for one, values in zip(frame.series, frame.values, strict=True) if not np.isnan(values).all()}
+    return [metric.label for metric in wanted if not {metric.name, f"{metric.name}_count"} & shown]
+
+
+def _deployments(sources: Sources, scene: Scene) -> list[dict[str, Any]]:
+    found = members(sources, dict(scene.models))
+    doing = phases(scene)
+    order = (*SERVING, *PHASE_WORDS)
+    nodes = [row.name for row in scene.node_targets]
+    return [
+        {
+            "name": name,
+            "model": next((scene.models[one] for one in sorted(engines) if one in scene.models), name),
+            "engines": sorted(engines),
+            "nodes": nodes if len(found) == 1 else [],
+            "phase": min((doing.get(one, "unknown") for one in engines), key=order.index, default="unknown"),
+        }
+        for name, engines in sorted(found.items())
+    ]
+
+
+def node(sources: Sources, scene: Scene, name: str) -> dict[str, Any] | None:
+    """{name, state, level, reason, age_s, facts, processes, readings, events}; None for a name that is no node."""
+    row = next((one for one in scene.node_targets if one.name == name), None)
+    if row is None:
+        return None
+    state, grade, reason = state_of(scene, row, node_problems(scene))
+    last = max(row.last_ok_ms or 0, scene.last_read.get(name, 0))
+    events = sources.store.events(scene.now_ms - EVENTS_MS, scene.now_ms, name, MOST_EVENTS)
+    return {
+        "name": name,
+        "state": state,
+        "level": grade,
+        "reason": reason,
+        "age_s": (scene.now_ms - last) / 1000.0 if last else None,
+        "facts": {fact.name: fact.value for fact in sources.store.facts(target=name, at_ms=scene.now_ms)},
+        "processes": [] if lost(row, scene) else list(row.detail.get("processes", ())),
+        "readings": dict(row.detail.get("readings", {})),
+        "events": [{"t": one.at_ms, "kind": one.kind, "text": one.text} for one in reversed(events)],
+    }
+
+
+def absences(sources: Sources, start_ms: int, end_ms: int, name: str | None = None) -> dict[str, Any]:
+    """{absences: [{target, metric, from, to, reason}]}, newest first, `to` None while it lasts."""
+    found = sorted(sources.store.absences(start_ms, end_ms, name), key=lambda one: -one.start_ms)[:MOST_ABSENCES]
+    return {
+        "absences": [
+            {"target": one.target, "metric": one.metric, "from": one.start_ms, "to": one.end_ms, "reason": one.reason}
+            for one in found
+        ]
+    }

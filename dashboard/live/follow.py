@@ -1,0 +1,93 @@
+"""Follows the store: four looks a second, one message per new tick."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dashboard.live.hub import Hub
+from dashboard.live.message import Builder
+from dashboard.live.scene import gather
+from pipeline.tail import Tail
+from storage.errors import StoreError
+from storage.store import Store
+
+EVERY_S = 0.25
+MOST_AT_ONCE = 10
+"""Of ticks that arrive together (after a stall of the collector) the newest become messages; history holds the rest."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Work:
+    """What following costs: messages made, seconds spent, and the last problem (None while all is well)."""
+
+    messages: int = 0
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    failures: int = 0
+    problem: str | None = None
+
+
+class Follower:
+    """Feeds the hub from the store. `step` is one look; `start` makes looks in a thread of its own."""
+
+    def __init__(self, store: Store, tail: Tail, hub: Hub, clock: Callable[[], int]) -> None:
+        self._store, self._tail, self._hub, self._clock = store, tail, hub, clock
+        self._builder = Builder()
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._told: int | None = None
+        self.work = Work()
+
+    def step(self) -> int:
+        """One look at the store; number of messages published."""
+        ticks = self._tail.follow()
+        if self._told is None:
+            ticks = ticks[-1:]
+        fresh = [tick for tick in ticks if self._told is None or tick > self._told][-MOST_AT_ONCE:]
+        for tick in fresh:
+            self._publish(tick)
+        return len(fresh)
+
+    def _publish(self, tick: int) -> None:
+        began, busy = time.perf_counter(), time.thread_time()
+        scene = gather(self._store, self._tail, tick, self._clock())
+        self._hub.publish(self._builder.message(scene))
+        self._told = tick
+        self.work.messages += 1
+        self.work.seconds += time.perf_counter() - began
+        self.work.cpu_seconds += time.thread_time() - busy
+
+    def start(self) -> None:
+        """Begin to look, in a daemon thread."""
+        self._thread = threading.Thread(target=self._run, name="follow", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread and wait for it."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join(timeout=5)
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            try:
+                self.step()
+                self.work.problem = None
+            except StoreError as error:
+                self._failed(str(error))
+            except Exception as error:  # noqa: BLE001: one tick that cannot be told must not end the live data for good
+                log.exception("a message could not be made")
+                self._failed(f"a message could not be made: {error}")
+            self._stop.wait(EVERY_S)
+
+    def _failed(self, problem: str) -> None:
+        if problem != self.work.problem:
+            log.error("live data: %s", problem)
+        self.work.problem = problem
+        self.work.failures += 1

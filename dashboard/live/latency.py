@@ -1,0 +1,81 @@
+"""Cells of latency: percentiles of a stated window with their count, by the rules of measurement."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dashboard import formatting
+from dashboard.live.cells import Cell, unknown, words
+from dashboard.live.reasons import reason
+from dashboard.live.scene import Scene
+from telemetry.catalog import engine
+from telemetry.counters import increase
+from telemetry.frame import Frame
+from telemetry.histograms import NEEDED, Estimate, bucket_increases, estimate, window_start
+from telemetry.model import Metric, Unit, part
+
+HISTOGRAMS = {"ttft": engine.TTFT, "itl": engine.ITL}
+LEVELS = {"p50": 0.5, "p95": 0.95}
+
+
+@dataclass(frozen=True, slots=True)
+class Percentiles:
+    """Percentiles of one histogram over a window of `seconds`, with the number of observations."""
+
+    estimates: dict[str, Estimate]
+    count: float
+    seconds: float
+
+
+def percentiles(scene: Scene, histogram: Metric, start_ms: float) -> Percentiles | None:
+    """Percentiles from start to the scene's tick over all engines; None where no engine offers the histogram."""
+    frame = {name: _part(scene.latency, histogram, name) for name in ("bucket", "sum", "count")}
+    if not frame["count"].series:
+        return None
+    buckets = bucket_increases(frame["bucket"], start_ms, scene.tick)
+    total, count = (_gained(frame[name], start_ms, scene.tick) for name in ("sum", "count"))
+    found = {name: estimate(buckets, total, count, level) for name, level in LEVELS.items()}
+    return Percentiles(found, count, (scene.tick - start_ms) / 1000.0)
+
+
+def _part(frame: Frame, histogram: Metric, name: str) -> Frame:
+    wanted = part(histogram, name).name
+    return frame.select(lambda series: series.metric == wanted)
+
+
+def _gained(frame: Frame, start_ms: float, end_ms: float) -> float:
+    gained = increase(frame, start_ms, end_ms)
+    known = gained[~np.isnan(gained)]
+    return float(known.sum()) if len(known) else float("nan")
+
+
+def estimate_cell(found: Estimate, name: str, unit: Unit) -> Cell:
+    """A percentile; where too little was observed, the mean, which says that it is one."""
+    needed = NEEDED[LEVELS[name]]
+    if found.value is None:
+        return unknown("nothing was observed in the window")
+    text, shown_unit = formatting.show(found.value, unit)
+    if found.kind == "mean":
+        return [text, f"{shown_unit} mean".strip(), "ok", f"mean of {found.count:g}: {name} needs {needed}"]
+    return [text if found.relation == "=" else f"{found.relation} {text}", shown_unit, "ok", ""]
+
+
+def latency_cells(scene: Scene) -> dict[str, Cell]:
+    """ttft.* and itl.*, each with its window: "5m 0s, 212"."""
+    counts = _part(scene.latency, engine.TTFT, "count")
+    start = window_start(counts, scene.tick)
+    cells: dict[str, Cell] = {}
+    for key, histogram in HISTOGRAMS.items():
+        found = percentiles(scene, histogram, start)
+        if found is None:
+            why = unknown(reason(scene, histogram, part(histogram, "count"), otherwise="not offered by this engine"))
+            cells |= {f"{key}.{name}": why for name in (*LEVELS, "window")}
+            continue
+        for name, one in found.estimates.items():
+            cells[f"{key}.{name}"] = estimate_cell(one, name, histogram.unit)
+        span = formatting.text(found.seconds, Unit.SECONDS)
+        count = 0 if np.isnan(found.count) else found.count
+        cells[f"{key}.window"] = words(f"{span}, {formatting.text(count, Unit.COUNT)}")
+    return cells

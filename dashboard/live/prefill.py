@@ -1,0 +1,102 @@
+"""The prefill that is running: since when, how far, and when it may end. Its size shows only at the first token."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from dataclasses import dataclass
+
+import numpy as np
+
+from dashboard import formatting
+from dashboard.live import current
+from dashboard.live.scene import Scene
+from storage.records import Episode
+from telemetry.catalog import engine
+from telemetry.frame import Frame
+from telemetry.model import Metric, Series, Unit
+from telemetry.phases import Phase
+
+ALIKE = 0.25
+"""Recent prefills whose lengths lie this close to their median allow a guess at the end of the next one."""
+RECENT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A prefill in progress. tokens: what entered the KV cache since its start, None where that is not known."""
+
+    series: Series
+    since_ms: float
+    seconds: float
+    tokens: float | None
+
+
+def running(scene: Scene) -> Running | None:
+    """The prefill that has been running longest, None when none does."""
+    phases = scene.engines.select(lambda series: series.metric == engine.ENGINE_PHASE.name)
+    now = current.newest(phases, scene.tick)
+    found = [_running(scene, phases, row) for row in np.flatnonzero(now == Phase.PREFILLING.value)]
+    return max(found, key=lambda item: item.seconds, default=None)
+
+
+def _running(scene: Scene, phases: Frame, row: int) -> Running:
+    series = phases.series[row]
+    since = _told(scene, series) or _seen(phases, row)
+    return Running(series, since, max(scene.tick - since, 0.0) / 1000.0, _entered(scene, series, since))
+
+
+def _told(scene: Scene, series: Series) -> float | None:
+    """Start as the collector's judge keeps it."""
+    target = next((target for target in scene.targets if target.name == series.target), None)
+    told = None if target is None else target.detail.get("prefilling_since_ms")
+    return float(told) if isinstance(told, (int, float)) and told <= scene.tick else None
+
+
+def _seen(phases: Frame, row: int) -> float:
+    """First tick of the unbroken stretch of prefilling that ends now."""
+    known = np.flatnonzero(~np.isnan(phases.values[row]))
+    other = np.flatnonzero(phases.values[row, known] != Phase.PREFILLING.value)
+    return float(phases.ticks[known[other[-1] + 1 if len(other) else 0]])
+
+
+def _entered(scene: Scene, series: Series, since_ms: float) -> float | None:
+    """Growth of the KV cache in tokens since the start, where usage and capacity are known."""
+    usage = _samples(scene, engine.KV_CACHE_USAGE, series)
+    capacity = _samples(scene, engine.KV_CACHE_CAPACITY, series)
+    if usage is None or capacity is None:
+        return None
+    before = usage[0] <= since_ms
+    start = usage[1][before][-1] if before.any() else usage[1][0]
+    grown = float((usage[1][-1] - start) * capacity[1][-1])
+    return grown if grown > 0 else None
+
+
+def _samples(scene: Scene, metric: Metric, like: Series) -> tuple[np.ndarray, np.ndarray] | None:
+    row = scene.engines.row(Series(like.target, metric.name, like.labels))
+    if row is None:
+        return None
+    known = ~np.isnan(scene.engines.values[row])
+    return (scene.engines.ticks[known], scene.engines.values[row, known]) if known.any() else None
+
+
+def expected_s(episodes: list[Episode]) -> float | None:
+    """Length to expect: the median of the last three prefills, None unless they were of one length."""
+    lengths = [episode.seconds for episode in sorted(episodes, key=lambda one: one.end_ms) if episode.seconds][-RECENT:]
+    if len(lengths) < RECENT:
+        return None
+    middle = statistics.median(lengths)
+    return middle if max(abs(length - middle) for length in lengths) <= ALIKE * middle else None
+
+
+def running_text(scene: Scene) -> str:
+    """ "prefilling 12.0k tokens, 41.0 s, about 12.0 s left"; "" when no prefill runs. Leaves out what is not known."""
+    now = running(scene)
+    if now is None:
+        return ""
+    parts = ["prefilling" if now.tokens is None else f"prefilling, {formatting.text(now.tokens, Unit.TOKENS)} so far"]
+    parts.append(formatting.text(now.seconds, Unit.SECONDS))
+    expected = expected_s([one for one in scene.episodes if one.target == now.series.target])
+    if expected is not None and expected > now.seconds:
+        parts.append(f"about {formatting.text(math.ceil(expected - now.seconds), Unit.SECONDS)} left")
+    return ", ".join(parts)

@@ -1,0 +1,78 @@
+"""Why something is unknown, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from dashboard import formatting
+from dashboard.live.scene import Scene
+from storage.records import TargetRow
+from telemetry.model import Metric, Ratio, Scope, Unit
+
+STATE_WORDS = {
+    "ok": "answers",
+    "not yet scraped": "has not been read yet",
+    "unreachable": "does not answer",
+    "refused": "refuses the connection",
+    "timed out": "does not answer in time",
+    "bad answer": "answers with something else than metrics",
+    "not found": "has no metrics page",
+    "unauthorised": "wants a token",
+    "no statistics": "offers no statistics",
+    "stopped": "was stopped",
+    "loading": "is loading",
+    "restarting": "is restarting",
+}
+"""What a state of the catalogue's TARGET_STATES says of its target."""
+NO_STATISTICS = "no statistics"
+CALM_STATES = frozenset({"stopped", "loading", "restarting", "not yet scraped"})
+"""Silence that is no failure."""
+
+
+def state_words(target: TargetRow, scene: Scene) -> str:
+    """What is the matter with a target, "" while it answers: "does not answer (connection refused)"."""
+    if scene.alive(target):
+        return STATE_WORDS[NO_STATISTICS] if target.state == NO_STATISTICS else ""
+    if target.state == "ok":
+        last = max(target.last_ok_ms or 0, scene.last_read.get(target.name, 0))
+        return f"has been silent for {formatting.text((scene.tick - last) / 1000, Unit.SECONDS)}"
+    words = STATE_WORDS.get(target.state, target.state)
+    return f"{words} ({target.reason})" if target.reason and target.reason != target.state else words
+
+
+def target_reason(target: TargetRow, metrics: Iterable[str], scene: Scene) -> str:
+    """Why metrics of one target are unknown: its state, or an absence that lasts; "" when neither says so."""
+    words = state_words(target, scene)
+    if words:
+        return f"{target.name} {words}"
+    wanted = {None, *metrics}
+    found = next((item for item in scene.absences if item.target == target.name and item.metric in wanted), None)
+    return "" if found is None else found.reason
+
+
+def stored_metrics(metric: Metric | Ratio) -> list[Metric]:
+    """The stored metrics that a metric or ratio is read from."""
+    return [*metric.numerator, *metric.denominator] if isinstance(metric, Ratio) else [metric]
+
+
+def reason(scene: Scene, *metrics: Metric | Ratio, otherwise: str = "no reading") -> str:
+    """Why a value over all targets of the metrics' kind is unknown."""
+    stored = [part for metric in metrics for part in stored_metrics(metric)]
+    kinds = {_kind(part.scope) for part in stored}
+    concerned = [target for target in scene.targets if target.kind in kinds]
+    missing = next((kind for kind in sorted(kinds) if not any(t.kind == kind for t in concerned)), None)
+    if missing is not None:
+        return f"no {missing} is configured"
+    names = [part.name for part in stored]
+    return next(filter(None, (target_reason(target, names, scene) for target in concerned)), otherwise)
+
+
+def _kind(scope: Scope) -> str:
+    return "node" if scope in (Scope.NODE, Scope.CLUSTER) else "engine"
+
+
+def listed(names: Sequence[str], most: int = 2) -> str:
+    """ "spark-03", "spark-03 and spark-07", "spark-03, spark-07 and 3 more"."""
+    if len(names) <= most:
+        return " and ".join(names)
+    return f"{', '.join(names[:most])} and {len(names) - most} more"

@@ -1,0 +1,202 @@
+"""Scene: everything one message is made of, read once per tick. What follows is arithmetic on it, without I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from dashboard.live import current
+from pipeline.tail import Tail
+from storage.records import Absence, Episode, TargetRow
+from storage.store import Store
+from telemetry import ratios
+from telemetry.catalog import cluster, engine, gpu, memory, network
+from telemetry.catalog import ratios as quotients
+from telemetry.counters import NOMINAL_PER_GAP
+from telemetry.frame import Frame, empty
+from telemetry.histograms import WINDOW_MAX_MS
+from telemetry.model import Metric, Ratio, part
+
+SHOWN_MS = 15 * 60_000
+"""What the first screen shows: its charts, peaks and baselines reach back this far."""
+NODE_MS = 90_000
+"""Reach of node metrics: the longest window of a ratio on the first screen, and the silence before a sum is unknown."""
+LEAD_MS = 90_000
+
+NODE_METRICS: tuple[Metric, ...] = (
+    gpu.GPU_UTILIZATION,
+    gpu.GPU_POWER,
+    gpu.GPU_TEMPERATURE,
+    gpu.GPU_SM_CLOCK,
+    gpu.GPU_SM_CLOCK_MAX,
+    gpu.GPU_ENERGY,
+    gpu.GPU_CLOCK_EVENT_REASONS,
+    gpu.GPU_READING_STATE,
+    memory.MEMORY_HEADROOM,
+    memory.MEMORY_USED,
+    memory.MEMORY_TOTAL,
+    memory.CMA_DEFECT,
+    network.RDMA_TRANSMIT,
+    network.NETDEV_TRANSMIT,
+    network.RDMA_RECEIVE,
+    network.NETDEV_RECEIVE,
+    network.LINK_UP,
+    network.CAGE_CAPACITY,
+    engine.GENERATION_TOKENS,
+    cluster.SCRAPE_SECONDS,
+)
+ENGINE_METRICS: tuple[Metric, ...] = (
+    engine.GENERATION_TOKENS,
+    engine.PROMPT_TOKENS,
+    engine.PROMPT_TOKENS_CACHED,
+    engine.REQUESTS_RUNNING,
+    engine.REQUESTS_WAITING,
+    engine.KV_CACHE_USAGE,
+    engine.KV_CACHE_CAPACITY,
+    engine.PREFIX_CACHE_QUERIES,
+    engine.PREFIX_CACHE_HITS,
+    engine.DRAFTS,
+    engine.DRAFT_TOKENS,
+    engine.ACCEPTED_TOKENS,
+    engine.REPORTED_ACCEPTANCE,
+    engine.REPORTED_ACCEPTED_LENGTH,
+    engine.ENGINE_PHASE,
+    part(engine.ITL, "sum"),
+    part(engine.ITL, "count"),
+    cluster.RECORDED_DECODE,
+    cluster.RECORDED_DECODE_1S,
+    cluster.PREFILL_TOKENS,
+    cluster.PREFILL_SECONDS,
+    cluster.CLUSTER_POWER,
+    cluster.CLUSTER_TRANSMIT,
+    cluster.CLUSTER_WORST_CAGE,
+    cluster.CLUSTER_UTILIZATION,
+)
+LATENCY_METRICS: tuple[Metric, ...] = tuple(
+    part(histogram, name) for histogram in (engine.TTFT, engine.ITL) for name in ("bucket", "sum", "count")
+)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """The cluster at one tick.
+
+    commit_ms: when the newest commit was made. absences: those that last.
+    nodes: node metrics (and output tokens) of the last NODE_MS; engines: engine metrics and recorded series of
+    SHOWN_MS + LEAD_MS; latency: parts of the latency histograms over an hour.
+    episodes: finished prefills of the shown time. models: what each engine target serves.
+    """
+
+    tick: int
+    now_ms: int
+    commit_ms: int | None = None
+    targets: tuple[TargetRow, ...] = ()
+    absences: tuple[Absence, ...] = ()
+    nodes: Frame = field(default_factory=empty)
+    engines: Frame = field(default_factory=empty)
+    latency: Frame = field(default_factory=empty)
+    episodes: tuple[Episode, ...] = ()
+    models: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def seen_ms(self) -> int:
+        """Until when the collector has looked: what a target's silence is measured against."""
+        return self.tick if self.commit_ms is None else self.commit_ms
+
+    @cached_property
+    def last_read(self) -> Mapping[str, int]:
+        """Tick of the newest reading of each target, where there is one within NODE_MS."""
+        found: dict[str, int] = {}
+        read = ~np.isnan(self.nodes.at_ms)
+        for row, series in enumerate(self.nodes.series):
+            if series.target not in found and read[row].any():
+                found[series.target] = int(self.nodes.ticks[np.flatnonzero(read[row])[-1]])
+        return found
+
+    def alive(self, target: TargetRow) -> bool:
+        """Whether a target was read within its gap, so that what is known of it is of now.
+
+        A target's row says how its last request ended, and is renewed every ten seconds; its samples say when.
+        """
+        last = self.last_read.get(target.name)
+        return last is not None and self.tick - last <= NOMINAL_PER_GAP * target.interval_ms
+
+    @property
+    def node_targets(self) -> list[TargetRow]:
+        """The nodes, by name."""
+        return [target for target in self.targets if target.kind == "node"]
+
+    @property
+    def engine_targets(self) -> list[TargetRow]:
+        """The engine endpoints, by name."""
+        return [target for target in self.targets if target.kind == "engine"]
+
+    def gauge(self, metric: Metric) -> float:
+        """Sum of an engine gauge or recorded series over everything that offers it."""
+        return current.total(self.engines, metric.name, self.tick)
+
+    def quotient(self, ratio: Ratio, window_ms: float | None = None) -> float:
+        """Σ numerator ∕ Σ denominator over all engines."""
+        return current.whole(ratio, self.engines, self.tick, window_ms)
+
+    def recorded(self, metric: Metric) -> Frame:
+        """A recorded series over the shown time."""
+        shown = self.engines.between(self.tick - SHOWN_MS, self.tick)
+        return shown.select(lambda series: series.metric == metric.name)
+
+
+def names(metrics: tuple[Metric, ...]) -> frozenset[str]:
+    """Names of some metrics."""
+    return frozenset(metric.name for metric in metrics)
+
+
+def gather(store: Store, tail: Tail, tick: int, now_ms: int) -> Scene:
+    """Read what the message of a tick needs."""
+    targets = tuple(store.targets())
+    commit = store.latest_commit()
+    sources = [row.name for row in targets if row.kind == "engine"]
+    recorded = [name for name in tail.targets() if name.startswith(cluster.DEPLOYMENT_PREFIX)]
+    start = tick - SHOWN_MS
+    return Scene(
+        tick=tick,
+        now_ms=now_ms,
+        commit_ms=None if commit is None else commit.at_ms,
+        targets=targets,
+        absences=tuple(absence for absence in store.absences(tick, now_ms) if absence.end_ms is None),
+        nodes=tail.frame(names(NODE_METRICS), start_ms=tick - NODE_MS, end_ms=tick),
+        engines=tail.frame(
+            names(ENGINE_METRICS),
+            start_ms=start - LEAD_MS,
+            end_ms=tick,
+            targets=[*sources, *recorded, cluster.CLUSTER_TARGET],
+        ),
+        latency=tail.frame(names(LATENCY_METRICS), start_ms=tick - WINDOW_MAX_MS, end_ms=tick, targets=sources),
+        episodes=tuple(episode for name in recorded for episode in _episodes(store, name, start, tick)),
+        models=_models(store, now_ms),
+    )
+
+
+MODEL_FACTS = ("model_alias", "served_models")
+"""Facts that name the model of an engine; the last one that is known counts."""
+
+
+def _models(store: Store, now_ms: int) -> dict[str, str]:
+    found = [fact for name in MODEL_FACTS for fact in store.facts(at_ms=now_ms, name=name)]
+    return {fact.target: fact.value.split(",")[0].strip() for fact in found}
+
+
+def _episodes(store: Store, target: str, start: int, end: int) -> list[Episode]:
+    return store.episodes(target.removeprefix(cluster.DEPLOYMENT_PREFIX), start, end)
+
+
+WINDOWS_MS = {
+    "decode_now": 5_000.0,
+    "foreign_prefill": 60_000.0,
+}
+"""Windows of the first screen that are not a ratio's own."""
+
+LONGEST = max(ratio.window_s for ratio in (quotients.ENERGY_PER_TOKEN, quotients.INTERCONNECT_PER_TOKEN))
+assert LONGEST * 1000 + ratios.SILENT_MS + current.MARGIN_MS <= NODE_MS, "node frames must reach back far enough"

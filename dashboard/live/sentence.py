@@ -1,0 +1,150 @@
+"""The sentence on top of every page: is it healthy? Worst first; never green while something is lost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from dashboard import formatting
+from dashboard.live import current
+from dashboard.live.cells import LEVELS, worst
+from dashboard.live.prefill import running, running_text
+from dashboard.live.problems import Problem, engine_problems, lost, node_problems
+from dashboard.live.reasons import STATE_WORDS, listed
+from dashboard.live.scene import Scene
+from pipeline.deployments import short_model
+from storage.records import TargetRow
+from telemetry.catalog import engine
+from telemetry.model import Unit
+
+SILENT_AFTER_MS = 5_000
+"""A collector that has committed nothing for this long is silent."""
+LONG_PREFILL_S = 10.0
+
+PHASE_WORDS = {
+    "idle": ("is idle", "idle"),
+    "loading": ("is loading", "idle"),
+    "asleep": ("is asleep", "idle"),
+    "stalled": ("has stalled", "critical"),
+    "stopped": ("was stopped", "idle"),
+    "unknown": ("answers, but does not say what it does", "unknown"),
+}
+SERVING = ("decoding", "prefilling")
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """level, text, and the node or engine that is worst (None when nothing is wrong)."""
+
+    level: str
+    text: str
+    worst: str | None = None
+
+    def as_json(self) -> dict[str, str | None]:
+        """As it stands in messages and in /api/v1/status."""
+        return {"level": self.level, "text": self.text, "worst": self.worst}
+
+
+EMPTY = Sentence("empty", "Nothing is watched yet")
+
+
+def phases(scene: Scene) -> dict[str, str]:
+    """Phase of every engine endpoint that answers: the busiest of its engines."""
+    order = (*SERVING, "stalled", "loading", "asleep", "idle", "stopped", "unknown")
+    part = scene.engines.select(lambda series: series.metric == engine.ENGINE_PHASE.name)
+    found: dict[str, str] = {}
+    for series, value in zip(part.series, current.newest(part, scene.tick), strict=True):
+        name = formatting.state(float(value), engine.PHASES)
+        if name in order:
+            found[series.target] = min(found.get(series.target, name), name, key=order.index)
+    return found
+
+
+def engine_state(scene: Scene, target: TargetRow) -> str:
+    """What an engine endpoint does: its phase, or why it has none (a state of its target)."""
+    if lost(target, scene):
+        return target.state if target.state != "ok" else "unreachable"
+    if target.state != "ok":
+        return target.state
+    return phases(scene).get(target.name, "unknown")
+
+
+def engine_name(scene: Scene, target: TargetRow) -> str:
+    """What people call an engine: its model, else its target's name."""
+    labels = [series.label("model") for series in scene.engines.series if series.target == target.name]
+    model = scene.models.get(target.name) or next((label for label in labels if label), "")
+    return short_model(model) if model else target.name
+
+
+def _head(scene: Scene) -> tuple[str, str]:
+    """First half of the sentence, with its level."""
+    nodes = len(scene.node_targets)
+    here = sum(scene.alive(target) for target in scene.node_targets)
+    where = f" on {here} of {nodes} nodes" if here < nodes else f" on {_nodes(nodes)}" if nodes else ""
+    if not scene.engine_targets:
+        return f"Watching{where[3:]}, no engine", "ok"
+    states = {target.name: engine_state(scene, target) for target in scene.engine_targets}
+    serving = [target for target in scene.engine_targets if states[target.name] in SERVING]
+    if serving:
+        return f"Serving {listed(_unique(scene, serving))}{where}", "ok"
+    first = Counter(states.values()).most_common(1)[0][0]
+    names = _unique(scene, [target for target in scene.engine_targets if states[target.name] == first])
+    words, grade = PHASE_WORDS.get(first, (STATE_WORDS.get(first, first), "unknown"))
+    return f"{listed(names)} {words}{where}", grade
+
+
+def _nodes(count: int) -> str:
+    return f"{count} node" if count == 1 else f"{count} nodes"
+
+
+def _unique(scene: Scene, targets: list[TargetRow]) -> list[str]:
+    return list(dict.fromkeys(engine_name(scene, target) for target in targets))
+
+
+def silent_collector(scene: Scene) -> Sentence | None:
+    """The collector commits nothing any more, so nothing on the page is of now."""
+    age_ms = scene.now_ms - scene.seen_ms
+    if age_ms <= SILENT_AFTER_MS:
+        return None
+    return Sentence("critical", f"Collector silent for {formatting.text(age_ms / 1000, Unit.SECONDS)}")
+
+
+def sentence(scene: Scene, problems: list[Problem] | None = None) -> Sentence:
+    """The state of everything in one sentence. problems: of nodes and engines, where they are known already."""
+    if not scene.targets:
+        return EMPTY
+    silent = silent_collector(scene)
+    if silent is not None:
+        return silent
+    found = [*node_problems(scene), *engine_problems(scene)] if problems is None else problems
+    found = sorted(found, key=lambda problem: -LEVELS.index(problem.level))
+    head, grade = _head(scene)
+    extra = _extra(scene)
+    if not found:
+        return Sentence(grade, head + extra)
+    first = _told(found)
+    level = worst([grade, found[0].level])
+    text = f"{first} · {head}" if found[0].level == "critical" else f"{head}; {first}"
+    return Sentence(level, text + extra, found[0].target)
+
+
+def _told(found: list[Problem]) -> str:
+    """The gravest problem, with all that share it, and how many more there are."""
+    alike = [problem.target for problem in found if problem.text == found[0].text]
+    text = found[0].text if len(alike) == 1 else plural(found[0].text)
+    more = len({problem.target for problem in found} - set(alike))
+    return f"{listed(alike)} {text}" + (f" and {more} more" if more else "")
+
+
+PLURALS = {"is": "are", "has": "have", "does": "do", "was": "were", "cannot": "cannot"}
+
+
+def plural(text: str) -> str:
+    """A predicate of several: "does not answer" becomes "do not answer"."""
+    verb, space, rest = text.partition(" ")
+    return PLURALS.get(verb, verb.removesuffix("s")) + space + rest
+
+
+def _extra(scene: Scene) -> str:
+    now = running(scene)
+    return f" · {running_text(scene)}" if now is not None and now.seconds >= LONG_PREFILL_S else ""

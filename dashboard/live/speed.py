@@ -1,0 +1,99 @@
+"""Cells of speed: decode, prefill, requests."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dashboard import formatting
+from dashboard.live import current
+from dashboard.live.cells import Cell, cell, unknown, words
+from dashboard.live.prefill import running_text
+from dashboard.live.reasons import reason
+from dashboard.live.scene import SHOWN_MS, WINDOWS_MS, Scene
+from telemetry import ratios
+from telemetry.catalog import cluster, engine
+from telemetry.catalog import ratios as quotients
+from telemetry.counters import active_windows
+from telemetry.fleet import fold
+from telemetry.frame import Floats, Frame
+from telemetry.model import Fold, Metric, Unit
+from telemetry.phases import DECODING_MS
+
+TPS = Unit.TOKENS_PER_SECOND
+NO_TOKENS = "no token in the shown time"
+
+
+def recorded_sum(frame: Frame) -> Floats:
+    """Sum of a recorded series over all deployments at each tick: float64[tick]."""
+    ticks = frame.ticks.astype(np.float64)
+    return ratios.total(ratios.hold(frame.values, frame.gap_ms, ticks), ticks)
+
+
+def peak(scene: Scene, metric: Metric) -> float:
+    """Largest sum over deployments in the shown time, NaN when nothing is known."""
+    values = recorded_sum(scene.recorded(metric))
+    return float(np.nanmax(values)) if np.isfinite(values).any() else math.nan
+
+
+def mean_while_decoding(scene: Scene) -> float:
+    """Tokens ∕ seconds of the stretches of the shown time in which tokens moved; NaN when none moved."""
+    name = engine.GENERATION_TOKENS.name
+    shown = scene.engines.between(scene.tick - SHOWN_MS, scene.tick).select(lambda series: series.metric == name)
+    if not shown.series:
+        return math.nan
+    held = ratios.hold(shown.values, shown.gap_ms, shown.ticks.astype(np.float64))
+    tokens = ratios.total(held, shown.ticks.astype(np.float64))
+    at_ms = fold(shown.at_ms, Fold.MEAN)
+    windows = active_windows(np.where(np.isnan(at_ms), shown.ticks, at_ms), tokens, DECODING_MS)
+    seconds = sum(end - start for start, end, _ in windows) / 1000.0
+    return sum(gain for _, _, gain in windows) / seconds if seconds > 0 else math.nan
+
+
+def phase(scene: Scene) -> str:
+    """The engines' phases in one text: that of all, or the busiest of several."""
+    values = scene.engines.select(lambda series: series.metric == engine.ENGINE_PHASE.name)
+    known = [int(value) for value in current.newest(values, scene.tick) if not math.isnan(value)]
+    order = ("decoding", "prefilling", "stalled", "loading", "asleep", "idle", "stopped", "unknown")
+    found = {formatting.state(code, engine.PHASES) for code in known}
+    return next((name for name in order if name in found), "unknown")
+
+
+def prefill_now(scene: Scene) -> Cell:
+    """The prefill that runs, else the last one: "last 60k in 81 s"."""
+    text = running_text(scene)
+    if text:
+        return words(text)
+    done = [episode for episode in scene.episodes if episode.end_ms <= scene.tick]
+    if not done:
+        return unknown("no prefill in the shown time")
+    last = max(done, key=lambda episode: episode.end_ms)
+    tokens = "some tokens" if last.tokens is None else formatting.text(last.tokens, Unit.TOKENS)
+    seconds = "an unknown time" if last.seconds is None else formatting.text(last.seconds, Unit.SECONDS)
+    return words(f"last {tokens} in {seconds}")
+
+
+def speed_cells(scene: Scene) -> dict[str, Cell]:
+    """decode.*, prefill.*, requests.* and phase."""
+    silent = reason(scene, engine.GENERATION_TOKENS)
+    waiting = reason(scene, engine.REQUESTS_WAITING)
+    return {
+        "decode.now": cell(scene.quotient(quotients.DECODE_TPS, WINDOWS_MS["decode_now"]), TPS, silent),
+        "decode.mean": cell(
+            mean_while_decoding(scene), TPS, reason(scene, engine.GENERATION_TOKENS, otherwise=NO_TOKENS)
+        ),
+        "decode.peak": cell(peak(scene, cluster.RECORDED_DECODE), TPS, silent),
+        "decode.peak_1s": cell(peak(scene, cluster.RECORDED_DECODE_1S), TPS, silent),
+        "prefill.throughput": cell(
+            scene.quotient(quotients.PREFILL_TPS),
+            TPS,
+            reason(scene, engine.PROMPT_TOKENS, otherwise="no prefill in 5 m"),
+        ),
+        "prefill.now": prefill_now(scene),
+        "requests.running": cell(
+            scene.gauge(engine.REQUESTS_RUNNING), Unit.REQUESTS, reason(scene, engine.REQUESTS_RUNNING)
+        ),
+        "requests.waiting": cell(scene.gauge(engine.REQUESTS_WAITING), Unit.REQUESTS, waiting),
+        "phase": words(phase(scene)),
+    }

@@ -1,0 +1,128 @@
+"""The web process: sources, hub and follower, and the answers that pages and routes share."""
+
+from __future__ import annotations
+
+import threading
+import time
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dashboard.api import latest as latest_route
+from dashboard.api import series as series_route
+from dashboard.api import status as status_route
+from dashboard.api.parameters import metric as metric_named
+from dashboard.config import WebConfig
+from dashboard.live.follow import Follower
+from dashboard.live.history import history
+from dashboard.live.hub import Hub
+from dashboard.live.scene import SHOWN_MS, Scene, gather
+from dashboard.live.sentence import sentence
+from dashboard.services import Answer
+from dashboard.sources import Sources
+from pipeline.tail import Tail
+from storage.store import Store
+from telemetry import catalog
+
+MOST_MINUTES = SHOWN_MS / 60_000
+SHARED_MS = 1_000
+"""A bootstrap is shared by all who ask within this time; so is the scene that answers are made of."""
+
+
+def wall_clock() -> int:
+    """Epoch milliseconds."""
+    return time.time_ns() // 1_000_000
+
+
+def version() -> str:
+    """The version in pyproject.toml, the one place it is written."""
+    content = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text("utf-8"))
+    return str(content["project"]["version"])
+
+
+@dataclass
+class _Kept:
+    """A bootstrap that is still fresh."""
+
+    key: tuple[int, int, float]
+    made_ms: int
+    message: dict[str, Any]
+
+
+class WebProcess:
+    """Implements `dashboard.services.Services`. `start` begins to follow the store; `close` ends everything."""
+
+    def __init__(self, config: WebConfig, store: Store, clock: Callable[[], int] = wall_clock) -> None:
+        self.config = config
+        self.version = version()
+        self.demo_control = config.demo_control_url is not None
+        self.sources = Sources(store, Tail(store), clock)
+        self.hub = Hub()
+        self.follower = Follower(store, self.sources.tail, self.hub, clock)
+        self.started_ms = clock()
+        self._kept: _Kept | None = None
+        self._turn = threading.Lock()
+
+    def start(self) -> None:
+        """Load the tail and follow the store in a thread."""
+        self.follower.start()
+
+    def close(self) -> None:
+        """End streams and thread, close the store."""
+        self.hub.close()
+        self.follower.stop()
+        self.sources.store.close()
+
+    def scene(self) -> Scene:
+        """The scene at the newest tick; before the first one, of now."""
+        now = self.sources.now_ms()
+        tick = self.sources.tail.latest_tick
+        return gather(self.sources.store, self.sources.tail, now if tick is None else tick, now)
+
+    def live(self, minutes: float) -> dict[str, Any] | None:
+        """The bootstrap message with `history`; None before the first tick. The same object for all within a second."""
+        tick = self.sources.tail.latest_tick
+        if tick is None or self.hub.latest()[1] is None:
+            return None
+        now = self.sources.now_ms()
+        key = (tick, self.hub.sequence, minutes)
+        with self._turn:
+            kept = self._kept
+            if kept is None or kept.key != key or now - kept.made_ms >= SHARED_MS:
+                kept = self._kept = _Kept(key, now, self._bootstrap(minutes))
+            return kept.message
+
+    def _bootstrap(self, minutes: float) -> dict[str, Any]:
+        """The hub's latest message, so that its differences fit, with age and sentence of now."""
+        _, message = self.hub.latest()
+        assert message is not None, "there is a message once there is a sequence"
+        now = self.sources.now_ms()
+        scene = gather(self.sources.store, self.sources.tail, message["tick"], now)
+        fresh = {"age_ms": max(now - scene.seen_ms, 0)}
+        span = min(max(minutes, 0.0), MOST_MINUTES) * 60_000
+        told = sentence(scene)
+        return {**message, **fresh, "sentence": told.as_json(), "history": history(scene, self.sources.tail, span)}
+
+    def status(self) -> dict[str, Any]:
+        """As /api/v1/status."""
+        return status_route.status(self.sources, self.scene(), self.version)
+
+    def node(self, name: str) -> dict[str, Any] | None:
+        """As /api/v1/node; None for a name that is no node."""
+        return status_route.node(self.sources, self.scene(), name)
+
+    def latest(self, *, node: str) -> dict[str, Any]:
+        """As /api/v1/latest?node=."""
+        return latest_route.latest(self.sources, self.scene(), {node}, catalog.METRICS)
+
+    def series(self, metric: str, *, node: str | None, start_ms: int, end_ms: int, points: int) -> dict[str, Any]:
+        """As /api/v1/series; ParameterError with a sentence."""
+        asked = series_route.Asked(metric_named(metric), start_ms, end_ms, points, node=node)
+        return series_route.series(asked, self.sources)
+
+    def absences(self) -> Answer:
+        """As /api/v1/absences: those of the last day."""
+        now = self.sources.now_ms()
+        return status_route.absences(self.sources, now - status_route.ABSENCES_MS, now)

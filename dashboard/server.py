@@ -1,0 +1,144 @@
+"""The web process from outside: pages, API and security around one `WebProcess`, served by gunicorn."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from flask import Blueprint, Flask
+from gunicorn.app.base import BaseApplication
+from gunicorn.workers.gthread import ThreadWorker
+
+from dashboard import security
+from dashboard.api import demo, health, routes, stream
+from dashboard.app import create_app
+from dashboard.config import WebConfig
+from dashboard.process import WebProcess, wall_clock
+from storage.errors import StoreError, StoreNotReady
+from storage.store import Store, open_store
+
+THREADS = 64
+GRACE_S = 5
+WAIT_FOR_STORE_S = 60.0
+WAIT_STEP_S = 0.1
+
+log = logging.getLogger(__name__)
+
+
+def create_server(config: WebConfig, clock: Callable[[], int] = wall_clock, *, follow: bool = True) -> Flask:
+    """Everything but the sockets. Opens the store; StoreError when it cannot be.
+
+    follow: start the thread that follows the store (tests call `follower.step` themselves).
+    The process behind it is `server.extensions["tachograph"]`; close it when done.
+    """
+    process = WebProcess(config, open_store(config.store_url, writer=False, now_ms=clock()), clock)
+    server = build(process)
+    if follow:
+        process.start()
+    return server
+
+
+def build(process: WebProcess) -> Flask:
+    """A Flask server with security, API and pages over a process."""
+    server = Flask("dashboard", static_folder=None)
+    server.extensions["tachograph"] = process
+    security.install(server, process.config)
+    api = Blueprint("api", __name__, url_prefix="/api/v1")
+    routes.register_reading(api, process)
+    routes.register_live(api, process)
+    routes.register_refusals(api)
+    stream.register(api, process)
+    if process.config.demo_control_url is not None:
+        demo.register(api, process.config.demo_control_url)
+    server.register_blueprint(api)
+    health.register(server, process)
+    pages = create_app(process, server=server)
+    security.allow_scripts(server, pages.csp_hashes())
+    return server
+
+
+def wait_for_store(config: WebConfig, clock: Callable[[], int], patience_s: float = WAIT_FOR_STORE_S) -> Store:
+    """Open the store, waiting for the collector to make it; StoreError when it does not come."""
+    deadline = time.monotonic() + patience_s
+    while True:
+        try:
+            return open_store(config.store_url, writer=False, now_ms=clock())
+        except StoreNotReady:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(WAIT_STEP_S)
+
+
+class Worker(ThreadWorker):  # type: ignore[misc]
+    """gunicorn's threaded worker; ends the live streams before it waits for requests to end."""
+
+    def handle_exit(self, sig: int, frame: Any) -> None:
+        """SIGTERM: a stream would hold its thread for as long as its client likes."""
+        process = getattr(self.app, "process", None)
+        if process is not None:
+            process.hub.close()
+        super().handle_exit(sig, frame)
+
+
+class Application(BaseApplication):  # type: ignore[misc]
+    """gunicorn without its command line. The store is opened in the worker, after the fork."""
+
+    def __init__(self, config: WebConfig) -> None:
+        self.web_config = config
+        self.process: WebProcess | None = None
+        super().__init__()
+
+    def load_config(self) -> None:
+        """One worker, because state lives in it; many threads, because each stream holds one."""
+        host = f"[{self.web_config.host}]" if ":" in self.web_config.host else self.web_config.host
+        options = {
+            "bind": f"{host}:{self.web_config.port}",
+            "workers": 1,
+            "threads": THREADS,
+            "worker_class": f"{__name__}.Worker",
+            "timeout": 120,
+            "graceful_timeout": GRACE_S,
+            "keepalive": 15,
+            "accesslog": None,
+            "loglevel": "warning",
+            "control_socket_disable": True,
+            "worker_tmp_dir": None,
+            "worker_exit": _worker_exit,
+            "limit_request_line": 8190,
+            "proc_name": "tachograph-web",
+        }
+        for name, value in options.items():
+            self.cfg.set(name, value)
+
+    def load(self) -> Flask:
+        """Called in the worker."""
+        store = wait_for_store(self.web_config, wall_clock)
+        self.process = WebProcess(self.web_config, store)
+        server = build(self.process)
+        self.process.start()
+        return server
+
+
+def _worker_exit(_arbiter: Any, worker: Any) -> None:
+    process = getattr(worker.app, "process", None)
+    if process is not None:
+        process.close()
+
+
+def run(config: WebConfig) -> int:
+    """Serve until SIGTERM or SIGINT; exit status. Refuses, with a sentence, a store that cannot be used."""
+    try:
+        open_store(config.store_url, writer=False, now_ms=wall_clock()).close()
+    except StoreNotReady:
+        log.warning("there is no store yet; waiting for the collector")
+    except StoreError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    try:
+        Application(config).run()
+    except SystemExit as ended:
+        return int(ended.code or 0)
+    return 0
