@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from collectors.node.machine import Machine
-from collectors.node.nvml_errors import STALLED, UnavailableError
-from collectors.node.nvml_library import Library
+from collectors.node.nvml_states import NO_DRIVER, STALLED, UnavailableError, gpus_on_bus, unavailable_reading
 from collectors.node.reading import Read, Reading, Round, collector, failed
 from telemetry.catalog import gpu
+
+if TYPE_CHECKING:
+    from collectors.node.nvml_library import Library
 
 PATIENCE_S = 0.5
 STALLED_AFTER_S = 5.0
@@ -82,18 +85,49 @@ def tell_changes(machine: Machine, now: Round, before: dict[str, str], reading: 
     return before | after
 
 
+class Source:
+    """NVML as the thread reads it. pynvml is only imported there: it is large, and a checkout may be without it."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._library: Library | None = None
+        self._on_bus = gpus_on_bus(machine.tree)
+        self.calling = ""
+
+    @property
+    def gpus(self) -> int:
+        """GPUs that NVML has named, else those on the bus."""
+        named = None if self._library is None else self._library.gpus
+        return self._on_bus if named is None else named
+
+    def _asked(self, name: str) -> None:
+        self.calling = name
+
+    def read(self, now: float) -> Reading:
+        """All GPUs, or why there are none; runs in the NVML thread."""
+        try:
+            if self._library is None:
+                from collectors.node.nvml_library import Library
+
+                self._library = Library(self._machine.tree, self._machine.host_processes, self._asked)
+            return self._library.read(now)
+        except ImportError:
+            return unavailable_reading(UnavailableError(NO_DRIVER, "pynvml is not installed"), self.gpus)
+        except UnavailableError as why:
+            return unavailable_reading(why, self.gpus)
+
+
 @collector("nvml")
 def build(machine: Machine) -> Read:
-    library = Library(machine.tree, machine.host_processes)
-    watched = Watched(library.read)
-    before: dict[str, str] = {}
+    source, before = Source(machine), dict[str, str]()
+    watched = Watched(source.read)
 
     def read(now: Round) -> Reading:
         answer = watched.ask(now.monotonic_s)
         if isinstance(answer, float):
-            reason = f"NVML has not answered for {answer:.0f} s (in {library.calling})"
-            stalled = answer >= STALLED_AFTER_S
-            answer = library.unavailable(UnavailableError(STALLED, reason)) if stalled else failed(reason)
+            reason = f"NVML has not answered for {answer:.0f} s (in {source.calling})"
+            stalled = UnavailableError(STALLED, reason)
+            answer = unavailable_reading(stalled, source.gpus) if answer >= STALLED_AFTER_S else failed(reason)
         before.update(tell_changes(machine, now, before, answer))
         return answer
 

@@ -7,9 +7,15 @@ from typing import Any
 
 import pynvml
 
-from telemetry.catalog.gpu import READING_STATES
-
-OK, NOT_SUPPORTED, LOST, STALLED, NO_DRIVER, DRIVER_MISMATCH, FAILED = READING_STATES
+from collectors.node.nvml_states import (
+    DRIVER_MISMATCH,
+    FAILED,
+    LOST,
+    NO_DRIVER,
+    NOT_SUPPORTED,
+    OK,
+    UnavailableError,
+)
 
 STATES = {
     pynvml.NVML_ERROR_NOT_SUPPORTED: NOT_SUPPORTED,
@@ -34,14 +40,6 @@ REASONS = {
 }
 ENDING = frozenset({LOST, NO_DRIVER, DRIVER_MISMATCH})
 """After one of these no further call to the GPU is worth its time."""
-
-
-class UnavailableError(Exception):
-    """NVML as a whole, or one GPU, cannot be read: state and reason."""
-
-    def __init__(self, state: str, reason: str) -> None:
-        super().__init__(reason)
-        self.state, self.reason = state, reason
 
 
 def unavailable(error: Any) -> UnavailableError:

@@ -9,12 +9,11 @@ from typing import Any
 import pynvml
 
 from collectors.node.nvml_calls import CALLS, FACTS, FIELD_NUMBERS, FIELDS, Handle, field_value
-from collectors.node.nvml_errors import FAILED, NOT_SUPPORTED, OK, attempt, unavailable
+from collectors.node.nvml_errors import attempt, unavailable
+from collectors.node.nvml_states import FAILED, NOT_SUPPORTED, OK, OWN, UNIFIED
 from collectors.node.reading import Process, Reading
 from telemetry.catalog import gpu
 
-UNIFIED, OWN = "unified", "own"
-"""Whose memory a GPU uses: the machine's, or its own."""
 NEAR_TOTAL = (0.9, 1.1)
 """A GPU that claims about as much memory as the machine has is claiming the machine's."""
 Asked = Callable[[str], None]

@@ -8,25 +8,14 @@ from typing import Any
 import pynvml
 
 from collectors.node.memory import parse_meminfo
-from collectors.node.nvml_errors import DRIVER_MISMATCH, LOST, NO_DRIVER, UnavailableError, unavailable
-from collectors.node.nvml_gpu import Gpu
-from collectors.node.reading import FAILED, OK, Reading, failed, nothing_here
+from collectors.node.nvml_errors import unavailable
+from collectors.node.nvml_gpu import Asked, Gpu
+from collectors.node.nvml_states import DRIVER_MISMATCH, LOST, NO_DRIVER, UnavailableError
+from collectors.node.reading import FAILED, OK, Reading, nothing_here
 from collectors.node.tree import Tree
 from telemetry.catalog import gpu
 
 RETRY_S = 10.0
-PCI = "/sys/bus/pci/devices"
-NVIDIA = "0x10de"
-DISPLAY_CLASS = "0x03"
-
-
-def gpus_on_bus(tree: Tree) -> int:
-    """NVIDIA display devices on PCI: GPUs that should be readable, whatever the driver says."""
-    return sum(
-        tree.line(f"{PCI}/{name}/vendor") == NVIDIA
-        and (tree.line(f"{PCI}/{name}/class") or "").startswith(DISPLAY_CLASS)
-        for name in tree.names(PCI)
-    )
 
 
 def unload() -> None:
@@ -39,28 +28,27 @@ def unload() -> None:
 
 
 class Library:
-    """Everything here runs in the one NVML thread. `calling` names the call in progress, for the watchdog."""
+    """NVML from one start to the next; all of it runs in the one NVML thread.
 
-    def __init__(self, tree: Tree, sees_processes: bool) -> None:
-        self._tree, self._sees_processes = tree, sees_processes
+    `asked` is told the name of each call before it is made, for the watchdog. `gpus` is how many there were last.
+    """
+
+    def __init__(self, tree: Tree, sees_processes: bool, asked: Asked) -> None:
+        self._tree, self._sees_processes, self._asked = tree, sees_processes, asked
+        self.gpus: int | None = None
         self._gpus: list[Gpu] | None = None
         self._facts: dict[str, str] = {}
         self._why: UnavailableError | None = None
         self._retry_at = 0.0
         self._reopen_at: float | None = None
-        self.calling = ""
-        self.known = gpus_on_bus(tree)
-
-    def _asked(self, name: str) -> None:
-        self.calling = name
 
     def read(self, now: float) -> Reading:
-        """All GPUs. Never raises for what NVML answers: state and reason are in the reading."""
+        """All GPUs; UnavailableError when none of them can be read."""
         try:
             return self._read_gpus(self._opened(now), now)
         except UnavailableError as why:
             self._close(why, now)
-            return self.unavailable(why)
+            raise
 
     def _opened(self, now: float) -> list[Gpu]:
         if self._gpus is not None and self._reopen_at is not None and now >= self._reopen_at:
@@ -69,7 +57,7 @@ class Library:
             if self._why is not None and now < self._retry_at:
                 raise self._why
             self._gpus = self._open()
-            self.known = len(self._gpus)
+            self.gpus = len(self._gpus)
         return self._gpus
 
     def _open(self) -> list[Gpu]:
@@ -124,12 +112,3 @@ class Library:
         whole.facts |= part.facts
         whole.processes += part.processes
         whole.reason = whole.reason or part.reason
-
-    def unavailable(self, why: UnavailableError) -> Reading:
-        """A reading that says of each known GPU why it has no numbers."""
-        if why.state == NO_DRIVER and not self.known:
-            return nothing_here(why.reason)
-        reading = failed(why.reason)
-        for index in range(self.known):
-            reading.add(gpu.GPU_READING_STATE, gpu.READING_STATES.index(why.state), str(index))
-        return reading

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from collectors.node.machine import Machine
-from collectors.node.nvml_gpu import UNIFIED
+from collectors.node.nvml_states import UNIFIED
 from collectors.node.reading import OK, Read, Reading, Round, collector, nothing_here
 from telemetry.catalog import gpu, memory
 

@@ -1,0 +1,126 @@
+"""Build tachograph-agent.pyz: the node agent in one file that needs a Python of 3.11 or newer and nothing else.
+
+    python deploy/build_agent.py [--output tachograph-agent.pyz]
+
+pynvml is taken from the nvidia-ml-py installed where this runs. Compiling it at each start would cost an eighth of a second and
+10 MiB, so the file carries bytecode for every Python found here, in a folder each, beside the sources for all others. Nothing is
+compressed: the agent starts faster, and needs no zlib.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+MINORS = range(11, 16)
+PACKAGES = ("collectors/__init__.py", "collectors/node/*.py", "telemetry/__init__.py", "telemetry/model.py")
+CATALOG = "telemetry/catalog/*.py"
+FIRST_DATE = (1980, 1, 1, 0, 0, 0)
+"""Of every file in the archive, so that the same sources give the same bytes."""
+MAIN = '''"""Starts the node agent from the folder that fits this Python."""
+import sys
+import zipimport
+
+if sys.version_info < (3, 11):
+    sys.exit("tachograph-agent needs Python 3.11 or newer")
+archive = zipimport.zipimporter(sys.path[0]) if not hasattr(__loader__, "archive") else __loader__
+folder = "py%d%d" % sys.version_info[:2]
+present = any(name.startswith(folder + "/") for name in zipimport._zip_directory_cache[archive.archive])
+sys.path.insert(0, archive.archive + "/" + (folder if present else "source"))
+
+from collectors.node.command import main
+
+sys.exit(main())
+'''
+COMPILE = """
+import py_compile, sys
+for line in sys.stdin.read().splitlines():
+    source, target, shown = line.split("\\t")
+    mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
+    py_compile.compile(source, target, shown, doraise=True, invalidation_mode=mode)
+"""
+
+
+def sources() -> dict[str, Path]:
+    """Path in the archive → file, of everything the agent is made of."""
+    found = {
+        str(path.relative_to(ROOT)): path for pattern in (*PACKAGES, CATALOG) for path in sorted(ROOT.glob(pattern))
+    }
+    specification = importlib.util.find_spec("pynvml")
+    if specification is None or specification.origin is None:
+        raise SystemExit("pynvml is not installed here: pip install nvidia-ml-py")
+    return found | {"pynvml.py": Path(specification.origin)}
+
+
+def interpreters() -> Iterator[tuple[str, str]]:
+    """(folder name, interpreter) of each Python found: this one, those on PATH, those of pyenv."""
+    seen = {}
+    candidates = [sys.executable, *(shutil.which(f"python3.{minor}") or "" for minor in MINORS)]
+    candidates += [str(path) for path in sorted(Path.home().glob(".pyenv/versions/*/bin/python3"))]
+    for candidate in filter(None, candidates):
+        version = minor_version(candidate)
+        if version and version not in seen:
+            seen[version] = candidate
+            yield version, candidate
+
+
+def minor_version(interpreter: str) -> str | None:
+    """ "py312", None for a Python that is too old or does not start."""
+    ask = "import sys; print('%d %d' % sys.version_info[:2])"
+    done = subprocess.run([interpreter, "-I", "-S", "-c", ask], capture_output=True, text=True, check=False)
+    words = done.stdout.split()
+    return f"py{words[0]}{words[1]}" if len(words) == 2 and int(words[1]) >= MINORS[0] else None
+
+
+def compiled(interpreter: str, files: dict[str, Path], folder: Path) -> dict[str, Path]:
+    """Path in the archive → bytecode file that this interpreter made."""
+    targets = {f"{name}c": folder / f"{name}c" for name in files}
+    lines = [f"{path}\t{targets[name + 'c']}\t{name}" for name, path in files.items()]
+    subprocess.run([interpreter, "-I", "-S", "-c", COMPILE], input="\n".join(lines), text=True, check=True)
+    return targets
+
+
+def write(output: Path, contents: Iterable[tuple[str, bytes]]) -> None:
+    """The archive: a line that names the interpreter, then a zip file with a fixed date on everything."""
+    with open(output, "wb") as file:
+        file.write(b"#!/usr/bin/env -S python3 -I -S\n")
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+            for name, content in contents:
+                archive.writestr(zipfile.ZipInfo(name, FIRST_DATE), content)
+    output.chmod(0o755)
+
+
+def build(output: Path) -> list[str]:
+    """Write the archive; the folders of bytecode that it carries."""
+    files, folders = sources(), []
+    contents = [("__main__.py", MAIN.encode())]
+    contents += [(f"source/{name}", path.read_bytes()) for name, path in files.items()]
+    with tempfile.TemporaryDirectory() as scratch:
+        for version, interpreter in interpreters():
+            folders.append(version)
+            made = compiled(interpreter, files, Path(scratch) / version)
+            contents += [(f"{version}/{name}", path.read_bytes()) for name, path in made.items()]
+        write(output, contents)
+    return folders
+
+
+def main() -> None:
+    """Command line."""
+    options = argparse.ArgumentParser(description="Build the node agent as one file.")
+    options.add_argument("--output", type=Path, default=ROOT / "tachograph-agent.pyz")
+    output = options.parse_args().output
+    folders = build(output)
+    size = output.stat().st_size / 1024
+    sys.stdout.write(f"{output}: {size:.0f} KiB, bytecode for {', '.join(folders)}\n")
+
+
+if __name__ == "__main__":
+    main()
