@@ -62,23 +62,34 @@ Placed = tuple[int, Meaning, Series]
 
 
 def build(
-    target: str, slots: Sequence[int], lines: Sequence[Line], body: bytes, admission: Admission, read: int
+    target: str,
+    slots: Sequence[int],
+    lines: Sequence[Line],
+    body: bytes,
+    admission: Admission,
+    read: int,
+    refused: int,
 ) -> Plan:
-    """Plan of a page whose lines are these, in page order. `lines[slot]` is what a slot means."""
+    """Plan of a page whose lines are these, in page order. `lines[slot]` is what a slot means.
+
+    refused: lines that the reader had no room for; each would have been a series.
+    """
     present = [(slot, lines[slot]) for slot in slots]
     placed = _lowest_replicas(_placed(target, _winners(present)))
     admitted = admission.admit((series for _, _, series in placed), read)
     kept = [item for item in placed if item[2] in admitted]
-    layout = _layout(kept, present, body, len({series for _, _, series in placed} - admitted), lines)
+    refused += len({series for _, _, series in placed} - admitted)
+    layout = _layout(kept, present, body, refused, lines)
     flags = [(raw, meaning.number) for raw, (_, meaning, _) in enumerate(kept) if meaning.number is not None]
+    engine_own = layout.engine != "agent"  # a machine's counters live through a restart of its agent
     process = next((slot for slot, line in present if line.identity.startswith(PROCESS_START)), None)
     return Plan(
         layout,
         np.array([slot for slot, _, _ in kept], dtype=np.intp),
         np.array([raw for raw, _ in flags], dtype=np.intp),
         np.array([number for _, number in flags], dtype=np.float64),
-        process if layout.engine != "agent" else None,
-        np.array([slot for slot, line in present if line.created], dtype=np.intp),
+        process if engine_own else None,
+        np.array([slot for slot, line in present if line.created and engine_own], dtype=np.intp),
     )
 
 

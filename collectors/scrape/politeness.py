@@ -17,7 +17,8 @@ COST_FACTOR = 100.0
 MIN_INTERVAL_S, MAX_INTERVAL_S = 1.0, 10.0
 """Never more often, and never more rarely: a slow network must not blind us."""
 IDLE_NEEDED, IDLE_SAMPLES = 5, 15
-"""Scrapes that the median is taken of (the first ones pay for connecting and say nothing); a busy engine answers late without working on our page, so only idle ones."""
+"""Scrapes that the median is taken of: the first ones pay for connecting and say nothing. Only idle ones, since a busy
+engine answers late without working on our page."""
 GONE_FIRST_S, GONE_LAST_S = 1.0, 10.0
 """Pause after a refused, silent or broken target: first and longest, doubling."""
 DENIED_FIRST_S, DENIED_LAST_S = 10.0, 300.0

@@ -54,7 +54,7 @@ class PageReader:
         self._seen_bytes = self._dropped_bytes = 0
         self._last: tuple[list[bytes], list[bytes | None], list[int]] = ([], [], [])
         self._values: list[float] = []
-        self._bad = self._parses = self._reads = 0
+        self._bad = self._refused = self._refused_before = self._parses = self._reads = 0
         self._present: npt.NDArray[np.intp] = np.zeros(0, dtype=np.intp)
         self._plan: Plan | None = None
 
@@ -94,7 +94,7 @@ class PageReader:
         keys: list[bytes | None] = []
         slots: list[int] = []
         self._values = values = [UNKNOWN] * len(self._table)
-        self._bad = self._parses = 0
+        self._bad = self._refused = self._parses = 0
         seen = self._seen
         for line in lines:
             if not line or line[0] == _HASH:
@@ -158,13 +158,12 @@ class PageReader:
         try:
             families = list(text_string_to_metric_families(text.decode("utf-8")))
             (sample,) = (sample for family in families for sample in family.samples)
-            value = float(sample.value)
-        except (ValueError, IndexError, OverflowError):
+        except (ValueError, IndexError):
             return None
         labels = sample.labels
         if len(labels) > MAX_LABELS or any(len(text) > MAX_LABEL_VALUE for text in labels.values()):
             return None
-        return sample.name, labels, value, sample.timestamp is None
+        return sample.name, labels, _float(sample.value), sample.timestamp is None
 
     def _slot(self, name: str, labels: Mapping[str, str]) -> int:
         if not is_known(name):
@@ -179,7 +178,7 @@ class PageReader:
         slot = self._slots.get(line.identity)
         if slot is None:
             if len(self._table) > self._cap_lines:
-                self._bad += 1
+                self._refused += 1
                 return _COMMENT
             slot = self._slots[line.identity] = len(self._table)
             self._table.append(line)
@@ -214,14 +213,15 @@ class PageReader:
         if any(slot != _COMMENT and self._table[slot].dropped is None for slot in np.flatnonzero(counts > 1)):
             self._last = ([], [], [])  # of two equal lines the last counts, so a single one may not be patched
         present = np.flatnonzero(counts[1:]) + 1
-        if self._plan is not None and len(present) and np.array_equal(present, self._present):
+        same = np.array_equal(present, self._present) and self._refused == self._refused_before
+        if self._plan is not None and len(present) and same:
             return
         if self._plan is not None:
             self._admission.touch(self._plan.layout.series, self._reads)
         order = tuple(dict.fromkeys(slot for slot in slots if slot != _COMMENT))
-        plan = build(self._target, order, self._table, body, self._admission, self._reads)
+        plan = build(self._target, order, self._table, body, self._admission, self._reads, self._refused)
         self._plan = _keeping(self._plan, plan)
-        self._present = present
+        self._present, self._refused_before = present, self._refused
 
     def _make_room(self) -> None:
         """Forget lines that are no longer on the page once the table or the memory of series text is full."""
@@ -237,6 +237,14 @@ class PageReader:
         if self._seen_bytes + self._dropped_bytes > MAX_SEEN_BYTES:
             self._seen, self._seen_bytes, self._dropped_bytes = {}, 0, 0
         self._present = np.zeros(0, dtype=np.intp)
+
+
+def _float(value: float) -> float:
+    """The parser hands out whole numbers as they are; one too large for a float is as unknown as infinity."""
+    try:
+        return float(value)
+    except OverflowError:
+        return UNKNOWN
 
 
 def _started(plan: Plan, table: Floats) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from collectors.scrape.outcome import Outcome
-from collectors.scrape.politeness import IDLE_SAMPLES, Politeness, interval_ticks, pause_s
+from collectors.scrape.politeness import IDLE_NEEDED, IDLE_SAMPLES, Politeness, interval_ticks, pause_s
 
 
 @pytest.mark.parametrize(
@@ -21,6 +21,9 @@ from collectors.scrape.politeness import IDLE_SAMPLES, Politeness, interval_tick
         (0.004, 2.0, 1),
         (0.021, 2.0, 2),
         (0.004, 5.0, 1),
+        (0.099, 1.0, 10),
+        (0.5, 1.0, 10),
+        (0.5, 4.0, 3),
     ],
 )
 def test_interval_is_a_hundred_idle_scrapes_in_whole_ticks(median_s: float | None, tick_s: float, ticks: int) -> None:
@@ -30,10 +33,14 @@ def test_interval_is_a_hundred_idle_scrapes_in_whole_ticks(median_s: float | Non
 def test_engine_is_asked_each_second_until_its_cost_is_known() -> None:
     polite = Politeness(tick_s=1.0)
     assert polite.due(0.0)
-    polite.answered(0.0, 0.025, idle=False)
+    for _ in range(10):
+        polite.answered(0.0, 0.025, idle=False)
     assert polite.interval_s == 1.0, "a busy engine answers late without working on our page"
     assert not polite.due(0.5)
     assert polite.due(1.0)
+    for _ in range(IDLE_NEEDED - 1):
+        polite.answered(1.0, 0.025, idle=True)
+    assert polite.interval_s == 1.0, "the first answers pay for connecting"
     polite.answered(1.0, 0.025, idle=True)
     assert polite.interval_s == 3.0
     assert not polite.due(3.0)

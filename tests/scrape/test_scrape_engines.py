@@ -1,0 +1,417 @@
+"""What the alias tables make of single engines: Ray, SGLang's ranks, llama.cpp, TensorRT-LLM, agents."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from collectors.scrape.aliases import DIALECTS, ENTRIES
+from collectors.scrape.engines import STATISTICS, recognise
+from collectors.scrape.page import ENGINES, Layout, Page
+from collectors.scrape.text import PageReader
+from telemetry import catalog
+from telemetry.model import Fold, Kind, Metric, Scope, Series
+from tests.scrape.recordings import buckets, per_engine, total
+
+
+def read(*lines: str) -> Page:
+    reader = PageReader("e")
+    body = ("\n".join(lines) + "\n").encode()
+    first, again = reader.read(body), reader.read(body)
+    assert first.raw.tobytes() == again.raw.tobytes()
+    return first
+
+
+def series_of(page: Page, metric: str) -> list[Series]:
+    return [series for series in page.layout.series if series.metric == metric]
+
+
+# The table itself -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.prefixes[0])
+def test_every_row_means_a_stored_metric_and_its_labels(dialect) -> None:  # type: ignore[no-untyped-def]
+    assert dialect.engine in ENGINES
+    for row in dialect.rows:
+        assert catalog.find(row.metric.name) is row.metric
+        own = set(row.metric.by) - {"engine", "model"}
+        assert set(row.labels) <= own, "labels that the metric does not carry"
+        assert own - set(row.labels) <= {"outcome"}, "only an outcome may be missing"
+        if row.metric.kind in (Kind.COUNTER, Kind.HISTOGRAM):
+            assert row.fold is None, "counters are summed, whatever the row says"
+        if row.code is not None:
+            assert row.metric.kind is Kind.STATE
+            assert row.code < len(row.metric.states)
+            assert row.where
+
+
+def test_every_metric_of_a_node_is_on_the_agents_page() -> None:
+    for metric in catalog.METRICS:
+        if isinstance(metric, Metric) and metric.scope is Scope.NODE:
+            assert any(row.metric is metric for _, row, _ in ENTRIES[f"tachograph_{metric.name}"])
+
+
+def test_names_that_differ_by_a_suffix_only_are_kept_apart() -> None:
+    page = read(
+        'vllm:prompt_tokens_total{engine="0",model_name="m"} 1',
+        'vllm:prompt_tokens_created{engine="0",model_name="m"} 2',
+        'vllm:request_prompt_tokens_sum{engine="0",model_name="m"} 4',
+        'vllm:spec_decode_num_accepted_tokens_total{engine="0",model_name="m"} 8',
+        'vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="0",model_name="m",position="3"} 16',
+        'vllm:iteration_tokens_total_count{engine="0",model_name="m"} 32',
+        'vllm:iteration_tokens_total_sum{engine="0",model_name="m"} 64',
+    )
+    assert total(page, "prompt_tokens_total") == 1
+    assert total(page, "request_prompt_tokens_sum") == 4
+    assert total(page, "speculative_accepted_tokens_total") == 8
+    assert total(page, "speculative_accepted_by_position_total", position="3") == 16
+    assert total(page, "iteration_tokens_count") == 32
+    assert total(page, "iteration_tokens_sum") == 64
+    assert len(page.layout.series) == 6
+
+
+# vLLM -------------------------------------------------------------------------------------------------------------
+
+
+def test_labels_that_identify_a_series() -> None:
+    page = read(
+        'vllm:request_success_total{engine="1",finished_reason="length",model_name="m",extra="x"} 5',
+        'vllm:time_to_first_token_seconds_bucket{engine="1",model_name="m",le="0.10"} 2',
+    )
+    assert page.layout.series == (
+        Series("e", "requests_finished_total", (("engine", "1"), ("model", "m"), ("outcome", "length"))),
+        Series("e", "time_to_first_token_seconds_bucket", (("engine", "1"), ("le", "0.1"), ("model", "m"))),
+    )
+
+
+def test_waiting_by_reason_is_only_a_stand_in() -> None:
+    by_reason = [
+        'vllm:num_requests_waiting_by_reason{engine="0",reason="capacity"} 2',
+        'vllm:num_requests_waiting_by_reason{engine="0",reason="deferred"} 1',
+    ]
+    assert total(read(*by_reason), "requests_waiting") == 3
+    assert total(read('vllm:num_requests_waiting{engine="0"} 3', *by_reason), "requests_waiting") == 3
+
+
+def test_older_names_give_way_as_whole_families() -> None:
+    page = read(
+        'vllm:time_per_output_token_seconds_bucket{engine="0",le="0.01"} 7',
+        'vllm:time_per_output_token_seconds_sum{engine="0"} 7',
+        'vllm:time_per_output_token_seconds_count{engine="0"} 7',
+        'vllm:inter_token_latency_seconds_bucket{engine="0",le="0.02"} 3',
+        'vllm:inter_token_latency_seconds_count{engine="0"} 3',
+    )
+    assert buckets(page, "inter_token_latency_seconds") == [(0.02, 3)]
+    assert total(page, "inter_token_latency_seconds_count") == 3
+    assert total(page, "inter_token_latency_seconds_sum") is None
+
+
+def test_several_processes_of_one_engine_do_not_add_up_its_cache() -> None:
+    page = read(
+        'vllm:kv_cache_usage_perc{engine="0",model_name="m",pid="11"} 0.7',
+        'vllm:kv_cache_usage_perc{engine="0",model_name="m",pid="12"} 0.2',
+        'vllm:kv_cache_usage_perc{engine="0",model_name="m",pid="13"} NaN',
+        'vllm:kv_cache_usage_perc{engine="1",model_name="m",pid="11"} 0.1',
+    )
+    assert per_engine(page, "kv_cache_usage_ratio") == {"0": 0.7, "1": 0.1}
+
+
+@pytest.mark.parametrize(("state", "code"), [("awake", 0), ("weights_offloaded", 1), ("discard_all", 2)])
+def test_sleep_state_is_the_line_that_says_one(state: str, code: int) -> None:
+    lines = [
+        f'vllm:engine_sleep_state{{engine="0",sleep_state="{name}"}} {float(name == state)}'
+        for name in ("awake", "weights_offloaded", "discard_all")
+    ]
+    assert total(read(*lines), "engine_sleep_state") == code
+    none = read(*(line[:-3] + "0.0" for line in lines))
+    assert math.isnan(total(none, "engine_sleep_state") or 0.0), "no line says so"
+
+
+def test_capacity_is_a_label_of_an_info_line() -> None:
+    page = read(
+        'vllm:cache_config_info{engine="0",kv_cache_size_tokens="1000",cache_dtype="fp8",block_size="16"} 1.0',
+        'vllm:cache_config_info{engine="1",kv_cache_size_tokens="2000",cache_dtype="fp8",block_size="None"} 1.0',
+        'vllm:num_requests_running{engine="0",model_name="m"} 1',
+    )
+    assert per_engine(page, "kv_cache_capacity_tokens") == {"0": 1000, "1": 2000}
+    assert {series.label("model") for series in page.layout.series} == {"m"}, "the page serves one model"
+    assert page.layout.facts == {
+        "kv_cache_size_tokens": "1000, 2000",
+        "kv_cache_dtype": "fp8",
+        "kv_block_size": "16",
+        "model": "m",
+    }
+
+
+@pytest.mark.parametrize("stated", ["None", "", "-5", "1e9", "12.5", "²", "9" * 30])
+def test_capacity_that_is_no_number_is_not_offered(stated: str) -> None:
+    page = read(f'vllm:cache_config_info{{engine="0",kv_cache_size_tokens="{stated}"}} 1.0')
+    assert total(page, "kv_cache_capacity_tokens") is None
+
+
+def test_lines_that_name_no_engine_belong_to_the_only_one() -> None:
+    page = read(
+        'vllm:num_requests_running{engine="3",model_name="m"} 1',
+        'vllm:admission_rejections_total{model_name="m",reason="max_num_queued_reqs"} 2',
+        'vllm:admission_rejections_total{model_name="m",reason="max_num_queued_tokens"} 5',
+    )
+    assert per_engine(page, "admission_rejections_total") == {"3": 7}
+
+
+def test_lines_that_name_no_engine_stay_at_zero_when_there_are_several() -> None:
+    page = read(
+        'vllm:num_requests_running{engine="1",model_name="m"} 1',
+        'vllm:num_requests_running{engine="2",model_name="n"} 1',
+        "vllm:num_preemptions_total 2",
+    )
+    assert series_of(page, "preemptions_total")[0].labels == (("engine", "0"), ("model", ""))
+    assert page.layout.facts["model"] == "m, n"
+
+
+def test_triton_calls_the_model_otherwise() -> None:
+    page = read('vllm:num_requests_running{model="m",version="1"} 1')
+    assert page.layout.series[0].labels == (("engine", "0"), ("model", "m"))
+
+
+@pytest.mark.parametrize("prefix", ["ray_vllm:", "ray_vllm_"])
+def test_ray(prefix: str) -> None:
+    ray = 'WorkerId="w",model_name="m",engine="0"'
+    page = read(
+        f'{prefix}generation_tokens_total{{{ray},ReplicaId="a"}} 5',
+        f'{prefix}generation_tokens_total{{{ray},ReplicaId="b"}} 7',
+        f'{prefix}generation_tokens{{{ray},ReplicaId="a"}} 5',
+        f'{prefix}kv_cache_usage_perc{{{ray},ReplicaId="a"}} 0.5',
+        f'{prefix}kv_cache_usage_perc{{{ray},ReplicaId="b"}} 0.25',
+        f'{prefix}prompt_tokens{{{ray},ReplicaId="a"}} 11',
+        f'{prefix}inter_token_latency_seconds_sum{{{ray},ReplicaId="a"}} 2',
+        "ray_node_cpu_utilization 3",
+    )
+    assert page.layout.engine == "vllm"
+    assert total(page, "generation_tokens_total") == 12, "the gauge of the same counter is not added"
+    assert total(page, "prompt_tokens_total") == 11
+    assert total(page, "kv_cache_usage_ratio") == 0.5
+    assert total(page, "inter_token_latency_seconds_sum") == 2
+    assert page.layout.dropped_families == 1
+
+
+def test_v0_names() -> None:
+    page = read(
+        'vllm:gpu_cache_usage_perc{model_name="m"} 0.3',
+        'vllm:time_in_queue_requests_sum{model_name="m"} 4',
+        'vllm:avg_generation_throughput_toks_per_s{model_name="m"} 12',
+        'vllm:spec_decode_draft_acceptance_rate{model_name="m"} 0.6',
+        'vllm:num_requests_swapped{model_name="m"} 9',
+        'vllm:cpu_cache_usage_perc{model_name="m"} 0.9',
+    )
+    assert total(page, "kv_cache_usage_ratio") == 0.3
+    assert total(page, "request_queue_seconds_sum") == 4
+    assert total(page, "reported_throughput_tokens_per_second") == 12
+    assert total(page, "reported_acceptance_ratio") == 0.6
+    assert page.layout.dropped_families == 2
+
+
+def test_computed_tokens_of_finished_requests_are_no_prefill() -> None:
+    page = read('vllm:request_prefill_kv_computed_tokens_sum{engine="0",model_name="m"} 53')
+    assert total(page, "prompt_tokens_computed_total") is None
+
+
+# SGLang -----------------------------------------------------------------------------------------------------------
+
+
+def sglang(name: str, value: float, **labels: str) -> str:
+    inside = ",".join(f'{key}="{text}"' for key, text in {"model_name": "m", **labels}.items())
+    return f"sglang:{name}{{{inside}}} {value}"
+
+
+def test_sglang_ranks_repeat_their_engine() -> None:
+    page = read(
+        sglang("num_running_reqs", 3, dp_rank="0", tp_rank="0", pp_rank="0"),
+        sglang("num_running_reqs", 3, dp_rank="0", tp_rank="1", pp_rank="0"),
+        sglang("num_running_reqs", 4, dp_rank="1", tp_rank="2", pp_rank="0"),
+        sglang("num_running_reqs", 2, dp_rank="1", tp_rank="3", pp_rank="0"),
+        sglang("token_usage", 0.2, dp_rank="0", tp_rank="0", pp_rank="0"),
+        sglang("token_usage", 0.4, dp_rank="0", tp_rank="0", pp_rank="1"),
+        sglang("max_total_num_tokens", 1000, dp_rank="0", tp_rank="0", pp_rank="0"),
+        sglang("max_total_num_tokens", 1000, dp_rank="0", tp_rank="1", pp_rank="0"),
+    )
+    assert per_engine(page, "requests_running") == {"0": 3, "1": 4}
+    assert per_engine(page, "kv_cache_usage_ratio") == {"0": 0.4}
+    assert per_engine(page, "kv_cache_capacity_tokens") == {"0": 1000}
+
+
+def test_sglang_counters_are_read_from_the_lowest_rank_of_each_engine() -> None:
+    page = read(
+        *(
+            sglang("realtime_tokens_total", value, mode="decode", dp_rank=dp, tp_rank=tp, pp_rank=pp)
+            for value, dp, tp, pp in [
+                (7, "0", "10", "0"),
+                (5, "0", "2", "0"),
+                (9, "0", "2", "1"),
+                (11, "1", "3", "0"),
+            ]
+        )
+    )
+    assert per_engine(page, "generation_tokens_total") == {"0": 5, "1": 11}
+    assert len(page.layout.lines) == 2
+
+
+def test_sglang_draft_model_is_not_read() -> None:
+    page = read(
+        sglang("num_running_reqs", 3, engine_type="unified"),
+        sglang("num_running_reqs", 30, engine_type="draft"),
+        sglang("generation_tokens_total", 30, engine_type="draft"),
+    )
+    assert total(page, "requests_running") == 3
+    assert total(page, "generation_tokens_total") is None
+
+
+def test_sglang_priorities_are_parts_of_the_total() -> None:
+    page = read(*(sglang("num_queue_reqs", value, priority=name) for name, value in (("", 5), ("1", 2), ("2", 3))))
+    assert total(page, "requests_waiting") == 5
+
+
+def test_sglang_live_counters_are_preferred_and_streaming_adds_up() -> None:
+    finished = [
+        sglang("generation_tokens_total", 100, is_streaming="true"),
+        sglang("generation_tokens_total", 20, is_streaming="false"),
+        sglang("prompt_tokens_total", 1000, is_streaming="true"),
+        sglang("cached_tokens_total", 300, cache_source="device"),
+        sglang("cached_tokens_total", 50, cache_source="host"),
+    ]
+    page = read(*finished)
+    assert total(page, "generation_tokens_total") == 120
+    assert total(page, "prompt_tokens_total") == 1000
+    assert total(page, "prompt_tokens_cached_total") == 350
+    assert total(page, "prompt_tokens_computed_total") is None
+    live = [("decode", 150), ("prefill_compute", 700), ("prefill_cache", 400)]
+    page = read(*finished, *(sglang("realtime_tokens_total", value, mode=mode) for mode, value in live))
+    assert total(page, "generation_tokens_total") == 150
+    assert total(page, "prompt_tokens_total") == 1100
+    assert total(page, "prompt_tokens_computed_total") == 700
+    assert total(page, "prompt_tokens_cached_total") == 400
+
+
+def test_sglang_older_latency_name() -> None:
+    assert total(read(sglang("time_per_output_token_seconds_sum", 4)), "inter_token_latency_seconds_sum") == 4
+    page = read(sglang("time_per_output_token_seconds_sum", 4), sglang("inter_token_latency_seconds_sum", 5))
+    assert total(page, "inter_token_latency_seconds_sum") == 5
+    assert total(page, "time_per_output_token_seconds_sum") is None
+
+
+# Others -----------------------------------------------------------------------------------------------------------
+
+
+def test_llamacpp_averages_and_older_gauges() -> None:
+    page = read(
+        "llamacpp:prompt_tokens_seconds 140",
+        "llamacpp:predicted_tokens_seconds 27",
+        "llamacpp:n_busy_slots_per_decode 1",
+        "llamacpp:kv_cache_usage_ratio 0.25",
+        'llamacpp:requests_processing{model="tiny"} 2',
+    )
+    assert page.layout.engine == "llama.cpp"
+    assert {series.metric for series in page.layout.series} == {"kv_cache_usage_ratio", "requests_running"}
+    assert {series.label("model") for series in page.layout.series} == {"tiny"}
+
+
+def test_tensorrt_llm_tokens_and_speculation() -> None:
+    page = read(
+        'trtllm_generation_tokens_total{model_name="m",engine_type="trtllm"} 5',
+        'trtllm_prompt_cached_tokens_total{model_name="m"} 6',
+        'trtllm_kv_cache_utilization{model_name="m"} 0.5',
+        'trtllm_spec_decode_num_draft_tokens_total{model_name="m"} 8',
+        'trtllm_spec_decode_num_accepted_tokens_total{model_name="m"} 4',
+        'trtllm_spec_decode_acceptance_length{model_name="m"} 2.5',
+    )
+    assert page.layout.engine == "trtllm"
+    assert total(page, "generation_tokens_total") == 5
+    assert total(page, "prompt_tokens_cached_total") == 6
+    assert total(page, "kv_cache_usage_ratio") == 0.5
+    assert total(page, "speculative_accepted_tokens_total") == 4
+    assert total(page, "reported_accepted_length_tokens") == 2.5
+
+
+def test_agent() -> None:
+    page = read(
+        'tachograph_rdma_transmit_bytes_total{cage="p0",function="rocep1s0f0"} 400',
+        "tachograph_memory_total_bytes 130000000000",
+        "tachograph_agent_start_time_seconds 1796000000.5",
+        "process_start_time_seconds 5",
+        "tachograph_gpu_power_watts_created 7",
+        "tachograph_generation_tokens_total 9",
+    )
+    assert page.layout.engine == "agent"
+    assert page.layout.series[0] == Series(
+        "e", "rdma_transmit_bytes_total", (("cage", "p0"), ("function", "rocep1s0f0"))
+    )
+    assert page.raw.tolist() == [400, 130000000000, 1796000000.5]
+    assert page.started_s is None, "the machine's counters live through a restart of the agent"
+    assert "model" not in page.layout.facts
+
+
+@pytest.mark.parametrize(
+    ("body", "engine", "statistics"),
+    [
+        (b"# HELP sglang:num_running_reqs x\n", "sglang", "not yet"),
+        (b"# TYPE ray_vllm_num_requests_running gauge\n", "vllm", "not yet"),
+        (b"# TYPE up gauge\nhttp_request_duration_highr_seconds_count 1\n", "vllm", "off"),
+        (b"[]", "trtllm", "elsewhere"),
+        (b' [{"iterLatencyMS": 3}]', "trtllm", "elsewhere"),
+        (b"up 1\n", "unknown", None),
+        (b"text about # TYPE vllm:x gauge\n", "unknown", None),
+        (b"[1, 2]", "unknown", None),
+    ],
+)
+def test_pages_without_a_known_line(body: bytes, engine: str, statistics: str | None) -> None:
+    page = PageReader("e").read(body)
+    assert page.layout.engine == engine
+    assert page.layout.facts.get("statistics") == statistics
+    assert statistics is None or statistics in STATISTICS
+
+
+def test_most_lines_decide_which_engine_it_is() -> None:
+    assert recognise(["vllm", "sglang", "sglang"], b"") == ("sglang", {})
+
+
+# Folding ----------------------------------------------------------------------------------------------------------
+
+
+def test_folds_of_the_layout() -> None:
+    page = read(
+        'vllm:num_requests_running{engine="0",pid="1"} 3',
+        'vllm:num_requests_running{engine="0",pid="2"} NaN',
+        'vllm:kv_cache_usage_perc{engine="0",pid="1"} NaN',
+        'vllm:kv_cache_usage_perc{engine="0",pid="2"} NaN',
+        'vllm:spec_decode_draft_acceptance_rate{engine="0",pid="1"} 0.25',
+        'vllm:spec_decode_draft_acceptance_rate{engine="0",pid="2"} 0.75',
+        'vllm:spec_decode_draft_acceptance_rate{engine="0",pid="3"} NaN',
+    )
+    assert page.layout.folds == (Fold.SUM, Fold.MAX, Fold.MEAN)
+    running, usage, acceptance = page.values().tolist()
+    assert math.isnan(running), "a sum with an unknown part is unknown"
+    assert math.isnan(usage)
+    assert acceptance == 0.5
+
+
+@pytest.mark.parametrize(
+    ("fold", "values", "expected"),
+    [
+        (Fold.SUM, [1, 2, 4], 7),
+        (Fold.MAX, [1, math.nan, -4], 1),
+        (Fold.MIN, [1, math.nan, -4], -4),
+        (Fold.MIN, [math.nan, math.nan], math.nan),
+        (Fold.MEAN, [1, math.nan, 5], 3),
+        (Fold.MEAN, [math.nan, math.nan], math.nan),
+        (Fold.LAST, [1, 2, 4], 4),
+    ],
+)
+def test_each_fold(fold: Fold, values: list[float], expected: float) -> None:
+    single, folded = Series("e", "a"), Series("e", "b")
+    source = np.array([0, *[1] * len(values)], dtype=np.int32)
+    lines = tuple(str(position) for position in range(len(source)))
+    layout = Layout((single, folded), source, lines, (Fold.SUM, fold), {}, "vllm", 0, 0)
+    found = layout.fold(np.array([9.0, *values])).tolist()
+    assert found[0] == 9.0
+    assert found[1] == pytest.approx(expected, nan_ok=True)
