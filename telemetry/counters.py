@@ -26,6 +26,7 @@ class Step(Enum):
     FIRST_SAMPLE = "first sample"
     FIRST_USE = "first use"
     FIRST_USE_AFTER_RESTART = "first use after a restart"
+    LINES_CHANGED = "lines changed"
 
 
 BREAKING = frozenset({Step.RESTART.value, Step.FIRST_USE_AFTER_RESTART.value})
@@ -66,7 +67,7 @@ def judge(previous: float | None, current: float, *, bits: int, restarted: bool,
 def mark_steps(frame: Frame, steps: Iterable[tuple[Series, int, str]]) -> Frame:
     """The same frame with recorded steps (series, tick, reason) in it: written into its own arrays.
 
-    A restart becomes a break. A series that counts from 0 gets that 0 at its target's reading before, which showed
+    A restart becomes a break. A series that counts from 0 gets that 0 at its target's readings before, which showed
     the page without it; so increases and rates see its first step.
     """
     for series, tick, reason in steps:
@@ -76,22 +77,22 @@ def mark_steps(frame: Frame, steps: Iterable[tuple[Series, int, str]]) -> Frame:
             continue
         if reason in BREAKING:
             frame.breaks[row, column] = True
-        if reason in FROM_ZERO:
-            earlier = np.flatnonzero(~np.isnan(frame.at_ms[row, :column]))
-            if len(earlier) and np.isnan(frame.values[row, :column]).all():
-                frame.values[row, earlier[-1]] = 0.0
+        if reason in FROM_ZERO and np.isnan(frame.values[row, :column]).all():
+            frame.values[row, :column][~np.isnan(frame.at_ms[row, :column])] = 0.0
     return frame
 
 
 def bad_steps(at_ms: Floats, breaks: Bools, known: Bools, gap_ms: float) -> Floats:
     """Running count, over the known samples of one series, of steps that no window may contain.
 
-    A step is bad when it crosses a gap or a restart; two known samples with the same count have none between them.
+    A step is bad when it crosses a gap or a restart, or when the clock did not go forward (it was set anew). Two known
+    samples with the same count have none between them.
     """
     positions = np.flatnonzero(known)
     crossed = np.cumsum(breaks)[positions]
     bad = np.zeros(len(positions), dtype=np.int64)
-    bad[1:] = (np.diff(at_ms[positions]) > gap_ms) | (np.diff(crossed) > 0)
+    apart = np.diff(at_ms[positions])
+    bad[1:] = (apart > gap_ms) | ~(apart > 0) | (np.diff(crossed) > 0)
     return np.cumsum(bad).astype(np.float64)
 
 

@@ -9,7 +9,7 @@ from pipeline.window import Window
 from telemetry import catalog, ratios
 from telemetry.counters import active_windows, increase, trailing_increase
 from telemetry.frame import Frame
-from telemetry.histograms import bucket_increases, estimate, window_start
+from telemetry.histograms import bucket_increases, estimate
 from telemetry.model import Metric, part
 from tests.pipeline.replay import recording, replayed
 
