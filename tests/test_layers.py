@@ -149,41 +149,34 @@ def is_product(name: str) -> bool:
     return name.partition(".")[0] in PRODUCT
 
 
-def identifiers(files: tuple[Path, ...]) -> list[str]:
-    return [str(path.relative_to(ROOT)) for path in files]
+def test_imports_point_downwards() -> None:
+    for path in product_files():
+        rule = longest(module_name(path), LAYERS)
+        assert rule is not None, f"no layer holds {module_name(path)}"
+        wrong = [name for name in imported(path) if is_product(name) and not any(fits(name, ok) for ok in LAYERS[rule])]
+        assert not wrong, f"{path}: {rule} may import {LAYERS[rule]} of the product, not {sorted(wrong)}"
 
 
-@pytest.fixture(params=product_files(), ids=identifiers(product_files()))
-def path(request: pytest.FixtureRequest) -> Path:
-    found: Path = request.param
-    return found
+def test_libraries_stay_where_they_belong() -> None:
+    for path in product_files():
+        module = module_name(path)
+        everything = {name.partition(".")[0] for name in imported(path)}
+        outside = everything - set(PRODUCT) - set(sys.stdlib_module_names)
+        strict = longest(module, OUTSIDE)
+        if strict is not None:
+            assert outside <= set(OUTSIDE[strict]), f"{path}: {strict} may import only {OUTSIDE[strict]}"
+        for library in everything & ONLY_IN.keys():
+            homes = ONLY_IN[library]
+            assert any(fits(module, home) for home in homes), f"{path}: {library} belongs to {homes}"
 
 
-def test_imports_point_downwards(path: Path) -> None:
-    rule = longest(module_name(path), LAYERS)
-    assert rule is not None, f"no layer holds {module_name(path)}"
-    wrong = [name for name in imported(path) if is_product(name) and not any(fits(name, ok) for ok in LAYERS[rule])]
-    assert not wrong, f"{rule} may import {LAYERS[rule]} of the product, not {sorted(wrong)}"
+def test_nobody_imports_the_starting_files() -> None:
+    assert [path for path in product_files() if imported(path) & {"app", "agent"}] == []
 
 
-def test_libraries_stay_where_they_belong(path: Path) -> None:
-    module = module_name(path)
-    outside = {name.partition(".")[0] for name in imported(path) if not is_product(name)} - set(sys.stdlib_module_names)
-    strict = longest(module, OUTSIDE)
-    if strict is not None:
-        assert outside <= set(OUTSIDE[strict]), f"{strict} may import only {OUTSIDE[strict]}"
-    everything = {name.partition(".")[0] for name in imported(path)}
-    for library in everything & ONLY_IN.keys():
-        assert any(fits(module, home) for home in ONLY_IN[library]), f"{library} belongs to {ONLY_IN[library]}"
-
-
-def test_nobody_imports_the_starting_files(path: Path) -> None:
-    assert not {name for name in imported(path) if name in ("app", "agent")}
-
-
-def test_settings_are_read_by_app_and_cli_only(path: Path) -> None:
-    if not module_name(path).startswith(("app", "cli", "settings")):
-        assert not {name for name in imported(path) if fits(name, "settings")}
+def test_settings_are_read_by_app_and_cli_only() -> None:
+    readers = {path for path in product_files() if any(fits(name, "settings") for name in imported(path))}
+    assert {module_name(path).partition(".")[0] for path in readers} <= {"app", "cli", "settings"}
 
 
 def test_every_folder_has_a_rule() -> None:
@@ -219,9 +212,10 @@ def test_files_stay_short() -> None:
     assert long == {}
 
 
-def test_no_bare_except(path: Path) -> None:
-    bare = [node.lineno for node in ast.walk(tree(path)) if isinstance(node, ast.ExceptHandler) and node.type is None]
-    assert bare == []
+def test_no_bare_except() -> None:
+    for path in product_files():
+        handlers = [node for node in ast.walk(tree(path)) if isinstance(node, ast.ExceptHandler)]
+        assert [node.lineno for node in handlers if node.type is None] == [], path
 
 
 def test_nothing_is_left_undone() -> None:
@@ -249,9 +243,10 @@ def strings(path: Path) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.value
 
 
-def test_sql_only_in_storage(path: Path) -> None:
-    if not fits(module_name(path), "storage"):
-        assert [line for line, text in strings(path) if STATEMENT.match(text)] == []
+def test_sql_only_in_storage() -> None:
+    for path in product_files():
+        if not fits(module_name(path), "storage"):
+            assert [line for line, text in strings(path) if STATEMENT.match(text)] == [], path
 
 
 def metric_names() -> frozenset[str]:
@@ -261,12 +256,12 @@ def metric_names() -> frozenset[str]:
     return frozenset(name for name in names if "_" in name)
 
 
-def test_metric_names_stay_in_the_catalogue(path: Path) -> None:
-    module, names = module_name(path), metric_names()
-    if any(fits(module, allowed) for allowed in NAMES_ALLOWED):
-        return
-    written = [(line, text) for line, text in strings(path) if text.removeprefix("tachograph_") in names]
-    assert written == [], "use the constant of telemetry.catalog"
+def test_metric_names_stay_in_the_catalogue() -> None:
+    names = metric_names()
+    for path in product_files():
+        if not any(fits(module_name(path), allowed) for allowed in NAMES_ALLOWED):
+            written = [(line, text) for line, text in strings(path) if text.removeprefix("tachograph_") in names]
+            assert written == [], f"{path}: use the constant of telemetry.catalog"
 
 
 def test_metric_names_in_scripts_of_the_page() -> None:
