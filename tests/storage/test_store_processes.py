@@ -1,0 +1,163 @@
+"""Several processes and threads at one store, and processes that are killed."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from storage.records import Batch, Row
+from storage.store import Store
+from tests.storage.worlds import NOW, SECOND, scribe_values, series
+
+ROOT = Path(__file__).parents[2]
+TARGETS = 6
+Open = Callable[..., Store]
+
+
+def scribe(url: str, ticks: int, prune_every: int = 0) -> subprocess.Popen[str]:
+    """A process that commits tick after tick; see `scribe`."""
+    command = [sys.executable, "-m", "tests.storage.scribe", url, str(TARGETS), str(ticks), str(prune_every)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+
+
+def expected(tick: int) -> list[tuple[str, int, list[float]]]:
+    """What the scribe writes at a tick."""
+    at = NOW + tick * SECOND
+    return [(f"t{n}", at + n, scribe_values(tick, n)) for n in range(TARGETS)]
+
+
+def found(store: Store, tick: int) -> list[tuple[str, int, list[float]]]:
+    """What the store holds of a tick."""
+    rows = store.rows(ticks=[NOW + tick * SECOND])
+    return [(row.target, row.at_ms, row.values.tolist()) for row in rows]
+
+
+def test_a_reader_follows_a_writer_in_another_process(store: Store, opened: Open, url: str) -> None:
+    reader = opened(writer=False)
+    sequence, ticks = 0, []
+    with scribe(url, 200) as writer:
+        assert writer.stdout is not None
+        for line in writer.stdout:
+            for commit in reader.commits_after(sequence):
+                assert commit.sequence == sequence + 1
+                rows = reader.rows(start=commit.first_tick, end=commit.last_tick)
+                tick = (commit.first_tick - NOW) // SECOND
+                assert [(row.target, row.at_ms, row.values.tolist()) for row in rows] == expected(tick)
+                assert reader.series_of(rows[0].layout) == series("t0", "a", "b", "c")
+                sequence, ticks = commit.sequence, [*ticks, tick]
+            assert sequence >= int(line.split()[0]), "what was acknowledged can be read at once"
+    assert ticks == list(range(200))
+
+
+def kill_after(url: str, lines: int, prune_every: int) -> list[int]:
+    """Kill -9 a scribe when it has acknowledged so many ticks; all that it acknowledged until it died."""
+    with scribe(url, 10**6, prune_every) as writer:
+        assert writer.stdout is not None
+        told = [writer.stdout.readline() for _ in range(lines)]
+        os.kill(writer.pid, signal.SIGKILL)
+        told += writer.stdout.readlines()
+    assert writer.returncode == -signal.SIGKILL
+    return [int(line.split()[1]) for line in told if line.endswith("\n")]
+
+
+def check_after_kill(opened: Open, acknowledged: list[int]) -> None:
+    """The store opens, is sound, and holds every acknowledged tick and at most one whole tick more."""
+    store = opened()
+    with closing(sqlite3.connect(store._database.dialect.path)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    last = acknowledged[-1]
+    for tick in acknowledged:
+        assert found(store, tick) == expected(tick)
+    beyond = {(row.tick - NOW) // SECOND for row in store.rows(start=NOW + (last + 1) * SECOND)}
+    assert beyond <= {last + 1}
+    for tick in beyond:
+        assert found(store, tick) == expected(tick)
+    sequences = [commit.sequence for commit in store.commits_after(0, limit=10**6)]
+    assert sequences == list(range(sequences[0], sequences[-1] + 1))
+    events = [int(event.text) for event in store.events(NOW, NOW + 10**9, limit=10**6)]
+    assert events == list(range(last + 1 + len(beyond)))
+    store.close()
+
+
+def kill_repeatedly(opened: Open, url: str, times: int, seed: int, prune_every: int) -> None:
+    """Kill scribe after scribe, each of which goes on where the one before stopped."""
+    chance = random.Random(seed)
+    opened()
+    for _ in range(times):
+        acknowledged = kill_after(url, chance.randrange(1, 120), prune_every)
+        kept = acknowledged[-40:] if prune_every else acknowledged
+        check_after_kill(opened, kept)
+
+
+def test_killed_processes_lose_nothing_acknowledged(opened: Open, url: str) -> None:
+    kill_repeatedly(opened, url, times=5, seed=1, prune_every=7)
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("prune_every", [0, 5])
+def test_fifty_killed_processes_lose_nothing_acknowledged(opened: Open, url: str, prune_every: int) -> None:
+    kill_repeatedly(opened, url, times=25, seed=2 + prune_every, prune_every=prune_every)
+
+
+def test_many_threads_read_and_write(store: Store, opened: Open) -> None:
+    reader = opened(writer=False)
+    layouts = {n: store.layout(f"t{n}", series(f"t{n}", "a", "b", "c")) for n in range(TARGETS)}
+    failures: list[BaseException] = []
+    done = threading.Event()
+
+    def guarded(work: Callable[[int], None]) -> Callable[[int], None]:
+        def run(number: int) -> None:
+            try:
+                work(number)
+            except BaseException as error:  # noqa: BLE001 - shown by the test's own thread
+                failures.append(error)
+
+        return run
+
+    @guarded
+    def ask(number: int) -> None:
+        while not done.is_set():
+            frame = reader.frame(["b"], None, NOW, NOW + 10**9)
+            for one, line in zip(frame.series, frame.values.tolist(), strict=True):
+                target = int(one.target[1:])
+                assert line == [float(tick * 1000 + target) for tick in range(len(line))]
+            reader.set_preference(f"thread {number}", len(frame.ticks))
+            reader.enqueue("note", {"thread": number}, NOW)
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for tick in range(150):
+        at = NOW + tick * SECOND
+        rows = [Row(at, f"t{n}", at + n, layouts[n], scribe_values(tick, n)) for n in layouts]
+        store.commit(Batch(rows=rows), at)
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert len(store.rows()) == 150 * TARGETS
+    asked = [command.payload["thread"] for command in store.pending_commands()]
+    assert set(asked) == set(range(8))
+    assert all(isinstance(store.preference(f"thread {number}"), int) for number in range(8))
+
+
+def test_a_commit_shows_whole_or_not_at_all(store: Store, opened: Open) -> None:
+    """A read transaction that began before a commit does not see half of it."""
+    layouts = {n: store.layout(f"t{n}", series(f"t{n}", "a", "b", "c")) for n in range(TARGETS)}
+    reader = opened(writer=False)
+    with reader._database.reading() as connection:
+        connection.exec_driver_sql("SELECT count(*) FROM hot").scalar()
+        rows = [Row(NOW, f"t{n}", NOW, layouts[n], scribe_values(0, n)) for n in layouts]
+        store.commit(Batch(rows=rows), NOW)
+        assert connection.exec_driver_sql("SELECT count(*) FROM hot").scalar() == 0
+    assert len(reader.rows()) == TARGETS
