@@ -146,7 +146,7 @@ class PageReader:
         slot = self._slot(name, labels)
         if slot != _COMMENT:
             self._values[slot] = value
-            if bare and not rest.strip(_PLAIN) and key not in self._seen:
+            if bare and rest and not rest.strip(_PLAIN) and key not in self._seen:
                 self._remember(key, slot)
         return slot
 

@@ -113,6 +113,12 @@ def test_timestamp_never_becomes_the_value() -> None:
         assert total(reader.read(f"{RUNNING} 3 {stamp}\n".encode()), "requests_running") == 3.0
 
 
+def test_value_with_a_space_behind_is_not_taken_for_series_text() -> None:
+    reader = PageReader("e")
+    assert total(reader.read(f"{RUNNING} 3 \n".encode()), "requests_running") == 3.0
+    assert total(reader.read(f"{RUNNING} 3 1700000000000\n".encode()), "requests_running") == 3.0
+
+
 def test_bad_utf8_costs_only_its_line() -> None:
     page = PageReader("e").read(b'vllm:num_requests_running{model_name="\xff"} 3\nvllm:num_requests_waiting 1\n')
     assert total(page, "requests_running") is None
