@@ -113,9 +113,9 @@ class Cluster:
         """Counters since the beginning at the end of the last cell, reboots or not."""
         return self._counters
 
-    def count(self, name: str, node: int) -> None:
-        """One more of an event."""
-        self._counters[name][node] += 1
+    def count(self, name: str, node: int, times: int) -> None:
+        """Some more of an event."""
+        self._counters[name][node] += times
 
     def reboot(self, node: int) -> None:
         """The machine starts anew: everything counts from 0."""

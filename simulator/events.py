@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from simulator.conditions import Floats
 
 KEPT = 100
-BASELINE = "mlx5_core 0000:01:00.0: mlx5_pcie_event: Detected insufficient power on the PCIe slot (27W)."
+INTERFACES = ("enp1s0f1np1", "enP2p1s0f1np1")
+BASELINE = "Link up on enp1s0f1np1"
 
 
 @dataclass(frozen=True)
@@ -34,18 +35,21 @@ class EventLog:
     def clear(self, node: int) -> None:
         """A new agent has read the log from its start: only what was there before it."""
         self._events[node] = []
-        self._add(node, 0.0, "nic", BASELINE, {}, True)
+        self._add(node, 0.0, "link", BASELINE, {"direction": "up", "interface": "enp1s0f1np1"}, True)
 
     def link(self, at: float, node: int, direction: str) -> None:
-        """The cage's port went up or down."""
-        self._add(node, at, "link", f"mlx5_core 0000:01:00.1 enp1s0f1np1: Link {direction}", {"direction": direction})
+        """The cage's port went up or down; each of its functions says so."""
+        for interface in INTERFACES:
+            self._add(
+                node, at, "link", f"Link {direction} on {interface}", {"direction": direction, "interface": interface}
+            )
 
     def complaints(self, at: float, totals: Floats) -> None:
         """Follow the count of NV_ERR_NO_MEMORY lines, given since the beginning."""
         for node, total in enumerate(totals.tolist()):
             while self._complaints[node] < int(total):
                 self._complaints[node] += 1
-                self._add(node, at, "no_memory", "NVRM: Out of memory [NV_ERR_NO_MEMORY] (0x00000051)", {})
+                self._add(node, at, "no_memory", "The driver could not get memory (NV_ERR_NO_MEMORY)", {})
 
     def sequence(self, node: int) -> int:
         """Number of the last event of a node."""

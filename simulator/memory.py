@@ -19,7 +19,7 @@ LOADING_SPEED, COLLAPSE_SPEED, FREEING_SPEED = 1.8 * GIB, 2.2 * GIB, 25.0 * GIB
 TIGHT = 4.0 * GIB
 SWAP_OUT, SWAP_IN = 1.8e8, 0.7e8
 SWAP_LEFT = 2.0 * GIB
-STALLS_PER_S, FAILURES_PER_S = 45.0, 22.0
+STALLS_PER_S, FAILURES_PER_S, ALLOCATION_STALLS_PER_S = 45.0, 22.0, 300.0
 BLOCKS_4M, BLOCKS_16M = (1120.0, 160.0), (660.0, 27.0)
 """Free blocks of a serving node: healthy, fragmented."""
 FRAGMENTING_S = 12.0
@@ -67,6 +67,7 @@ class Memory:
             "io_stalled": 0.002 * alive + 0.1 * tight,
             "stalls": STALLS_PER_S * broken + 0.02 * alive,
             "failures": FAILURES_PER_S * broken + 0.004 * alive,
+            "allocation_stalls": ALLOCATION_STALLS_PER_S * tight,
             "complaints": tight / COMPLAINT_S,
         }
 

@@ -14,7 +14,7 @@ import numpy as np
 from simulator.cluster import CELL_S, Cluster, Instant
 from simulator.conditions import Conditions, fold
 from simulator.engine import Engine, Life
-from simulator.events import EventLog
+from simulator.events import INTERFACES, EventLog
 from simulator.faults import FAULTS, FOREVER, Incident, Order, target_of
 from simulator.process import ProcessPlan
 
@@ -122,7 +122,7 @@ class World:
         for node in range(len(self.names)):
             if state.link_down[node] != before.nodes.link_down[node]:
                 direction = "down" if state.link_down[node] else "up"
-                self.cluster.count(f"link_{direction}_events", node)
+                self.cluster.count(f"link_{direction}_events", node, len(INTERFACES))
                 self.events.link(now, node, direction)
             if before.nodes.gone[node] and not state.gone[node]:
                 self.cluster.reboot(node)

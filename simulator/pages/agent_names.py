@@ -11,10 +11,15 @@ PREFIX = "tachograph_"
 CABLED, EMPTY = "p1", "p0"
 FUNCTIONS = (("p1", "rocep1s0f1"), ("p1", "roceP2p1s0f1"))
 UNUSED_FUNCTIONS = (("p0", "rocep1s0f0"), ("p0", "roceP2p1s0f0"))
-MANAGEMENT_PORT = "enP7s7"
+PORTS, DRIVE = ("enP7s7", "wlP9s9"), "nvme0n1"
+"""Management ports: wired, and a radio that nobody uses."""
 LINK_BYTES_PER_S = 200e9 / 8
 PCIE_BYTES_PER_S = 4 * 32e9 * 128 / 130 / 8
-COLLECTORS = ("nvml", "memory", "network", "host", "kernel")
+COLLECTORS = (
+    *("fabric", "fabric links", "fabric identity", "fabric counters", "blocks", "cpu", "disks", "disk traffic"),
+    *("identity", "kernel", "management", "memory", "nvml", "paging", "sensors", "power", "pressure", "processes"),
+    "retained",
+)
 LOSS = (
     "out_of_sequence",
     "packet_seq_err",
@@ -22,13 +27,20 @@ LOSS = (
     "local_ack_timeout_err",
     "rnr_nak_retry_err",
     "roce_adp_retrans",
+    "roce_adp_retrans_to",
     "roce_slow_restart",
     "duplicate_request",
     "out_of_buffer",
-    "req_transport_retries_exceeded",
 )
 CONGESTION = ("np_cnp_sent", "np_ecn_marked_roce_packets", "rp_cnp_handled", "rp_cnp_ignored")
-ERRORS = ("symbol_error", "link_downed", "link_error_recovery", "port_rcv_errors", "port_xmit_discards")
+ERRORS = (
+    *("rx_icrc_encapsulated", "excessive_buffer_overrun_errors", "link_downed", "link_error_recovery"),
+    *("local_link_integrity_errors", "port_rcv_errors", "port_xmit_discards", "symbol_error"),
+)
+REQUEST_ERRORS = (
+    *("req_cqe_error", "req_remote_access_errors", "req_remote_invalid_request"),
+    *("resp_cqe_error", "resp_local_length_error", "resp_remote_access_errors"),
+)
 WHEN_CABLED, WHEN_UP = "cabled", "up"
 
 
@@ -82,6 +94,10 @@ def _function(cage: str, function: str, source: str | float, at: int | None, whe
     return Line(f'{{cage="{cage}",function="{function}"}}', source, at if isinstance(source, str) else None, when)
 
 
+def _ports(*sources: str | float) -> tuple[Line, ...]:
+    return tuple(Line(f'{{interface="{port}"}}', source) for port, source in zip(PORTS, sources, strict=False))
+
+
 def _hardware(names: tuple[str, ...], moving: dict[str, str]) -> tuple[Line, ...]:
     """A line per hardware counter and function; those that never move stand at 0."""
     return tuple(
@@ -111,7 +127,7 @@ GPU = (
         "Time for which a reason held the clock down.",
         Line('{gpu="0",reason="power_cap"}', "power_cap_seconds"),
         Line('{gpu="0",reason="thermal_software"}', "thermal_seconds"),
-        *(Line(f'{{gpu="0",reason="{reason}"}}', 0.0) for reason in ("thermal_hardware", "power_brake", "sync_boost")),
+        *(Line(f'{{gpu="0",reason="{reason}"}}', 0.0) for reason in ("thermal_hardware", "power_brake")),
     ),
     _gauge("gpu_process_memory_bytes", "Memory of processes on the GPU.", _gpu("process_bytes")),
     _gauge("gpu_processes", "Processes on the GPU.", _gpu("processes")),
@@ -154,6 +170,7 @@ MEMORY = (
     ),
     _counter("memory_compaction_stalls_total", "Allocations that waited for compaction.", Line("", "stalls")),
     _counter("memory_compaction_failures_total", "Compactions without success.", Line("", "failures")),
+    _counter("memory_allocation_stalls_total", "Allocations that freed memory first.", Line("", "allocation_stalls")),
     _counter("oom_kills_total", "Processes killed for lack of memory.", Line("", 0.0)),
     _gauge("memory_cma_defect", "1 when CmaFree exceeds CmaTotal.", Line("", 0.0)),
 )
@@ -179,18 +196,25 @@ NETWORK = (
         *_hardware(CONGESTION, {"np_cnp_sent": "marks", "rp_cnp_handled": "marks"}),
     ),
     _counter("fabric_errors_total", "Port errors.", *_hardware(ERRORS, {})),
+    _counter("fabric_request_errors_total", "Requests that ended in an error.", *_hardware(REQUEST_ERRORS, {})),
     _gauge("fabric_counters_at_maximum", "Counters that stand at their maximum.", *_functions(0.0, 0.0)),
-    *(
-        family(f"management_{name}", text, Line(f'{{interface="{MANAGEMENT_PORT}"}}', source))
-        for family, name, text, source in (
-            (_counter, "transmit_bytes_total", "Bytes sent.", "management_sent"),
-            (_counter, "receive_bytes_total", "Bytes received.", "management_received"),
-            (_gauge, "up", "1 with a carrier.", 1.0),
-            (_gauge, "capacity_bytes_per_second", "Rate of the port.", 10e9 / 8),
-        )
-    ),
+    _counter("management_transmit_bytes_total", "Bytes sent.", *_ports("management_sent", 0.0)),
+    _counter("management_receive_bytes_total", "Bytes received.", *_ports("management_received", 0.0)),
+    _gauge("management_up", "1 with a carrier.", *_ports(1.0, 0.0)),
+    _gauge("management_capacity_bytes_per_second", "Rate of the port.", *_ports(10e9 / 8)),
 )
-RAILS = ("sys_total", "soc_pkg", "cpu_gpu", "cpu_p", "cpu_e", "gpu", "dc_input")
+RAILS: dict[str, str | float] = {
+    name: f"rail_{name}"
+    for name in ("sys_total", "soc_pkg", "cpu_gpu", "cpu_p", "cpu_e", "vcore", "gpu", "prereg", "dc_input")
+}
+RAILS |= {
+    "dla": 0.1,
+    "pl1": "rail_soc_pkg",
+    "pl2": "rail_soc_pkg",
+    "syspl1": "rail_sys_total",
+    "syspl2": "rail_sys_total",
+}
+RAIL_LIMITS = {"pl1": 140.0, "pl2": 140.0, "syspl1": 231.0, "syspl2": 231.0}
 HOST = (
     _counter("cpu_busy_seconds_total", "Busy processor time.", Line("", "cpu_busy")),
     _gauge("cpu_cores", "Processors.", Line("", float(CORES))),
@@ -198,10 +222,12 @@ HOST = (
     _gauge(
         "temperature_celsius",
         "Hottest sensor of each name.",
-        *_labelled("sensor", acpitz="acpitz", mt7925="radio", nvme="drive"),
+        *_labelled("sensor", acpitz="acpitz", mt7925="radio", nvme="drive", spbm="package"),
         Line('{sensor="mlx5"}', "nic", None, WHEN_CABLED),
     ),
-    _gauge("system_power_watts", "Power by rail.", *_labelled("rail", **{name: f"rail_{name}" for name in RAILS})),
+    _gauge("system_power_watts", "Power by rail.", *_labelled("rail", **RAILS)),
+    _gauge("system_power_limit_watts", "Limit of a rail.", *_labelled("rail", **RAIL_LIMITS)),
+    _gauge("processor_hot", "1 while the processor is too hot.", Line("", 0.0)),
     _counter(
         "system_energy_joules_total",
         "Energy by rail.",
@@ -209,6 +235,8 @@ HOST = (
     ),
     _gauge("disk_size_bytes", "Size of a file system.", Line('{mount="/"}', DISK)),
     _gauge("disk_available_bytes", "Space left.", Line('{mount="/"}', "disk_available")),
+    _counter("disk_read_bytes_total", "Bytes read.", Line(f'{{disk="{DRIVE}"}}', "disk_read")),
+    _counter("disk_written_bytes_total", "Bytes written.", Line(f'{{disk="{DRIVE}"}}', "disk_written")),
     _gauge("uptime_seconds", "Time since boot.", Line("", "uptime")),
     _counter("kernel_driver_no_memory_total", "NV_ERR_NO_MEMORY lines.", Line("", "complaints")),
     _counter("kernel_aer_total", "AER lines.", *_labelled("severity", correctable=0.0, nonfatal=0.0, fatal=0.0)),
@@ -251,7 +279,18 @@ WHOLE = frozenset(
             "swap_out",
             "swap_free",
         ),
-        *("stalls", "failures", "complaints", "available", "available_min", "used", "free", "cached", "shared"),
+        *(
+            "stalls",
+            "failures",
+            "allocation_stalls",
+            "complaints",
+            "available",
+            "available_min",
+            "used",
+            "free",
+            "cached",
+            "shared",
+        ),
         *(
             "anonymous",
             "kernel",

@@ -72,7 +72,10 @@ def _facts(world: World, node: int) -> dict[str, str]:
     if not world.conditions.nodes.uncabled[node]:
         for cage, function in (*FUNCTIONS, *UNUSED_FUNCTIONS):
             facts[f"function.{function}.cage"] = cage
+            facts[f"function.{function}.netdev"] = function.replace("roce", "en") + f"n{cage}"
             facts[f"function.{function}.firmware"] = FIRMWARE
+            facts[f"function.{function}.nic"] = identity(name, "nic").replace("-", "")[:16]
+            facts[f"function.{function}.link_layer"] = "Ethernet"
     return facts
 
 
