@@ -104,7 +104,7 @@ def _at(frame: Frame, tick: int, line: Callable[[], Floats]) -> float:
 
 
 def _held(frame: Frame) -> Floats:
-    return ratios.hold(frame.values, frame.gap_ms, frame.ticks.astype(np.float64))
+    return ratios.hold(frame.values, frame.gap_ms, frame.ticks.astype(np.float64), ~np.isnan(frame.at_ms))
 
 
 def _sum(frame: Frame, metric: Metric, tick: int) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 import numpy as np
 
@@ -42,6 +42,35 @@ class Block:
         self.used += 1
 
 
+Plan = tuple[list[int], dict[Series, int]]
+"""Where a layout holds some metrics, and the rows that they make in a frame."""
+
+MOST_PLANS = 4096
+
+
+class Plans:
+    """Plans, worked out once per layout object and question.
+
+    By identity, since hashing a layout of hundreds of series costs more than the work that is saved; an entry keeps
+    its layout alive, so that the identity is not given to another.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, frozenset[str]], tuple[tuple[Series, ...], Plan]] = {}
+
+    def of(self, series: tuple[Series, ...], metrics: frozenset[str]) -> Plan:
+        """The plan for these metrics of a layout."""
+        known = self._known.get((id(series), metrics))
+        if known is not None:
+            return known[1]
+        places = [place for place, one in enumerate(series) if one.metric in metrics]
+        plan = (places, {series[place]: row for row, place in enumerate(places)})
+        if len(self._known) >= MOST_PLANS:
+            self._known.clear()
+        self._known[id(series), metrics] = (series, plan)
+        return plan
+
+
 class Window:
     """Rows of all targets over a span of time. One writer thread, any number of readers."""
 
@@ -50,6 +79,7 @@ class Window:
         self._blocks: dict[str, list[Block]] = {}
         self._steps: list[tuple[Series, int, str]] = []
         self._intervals: dict[str, int] = {}
+        self._plans = Plans()
         self._lock = threading.RLock()
         self.latest_tick: int | None = None
 
@@ -103,6 +133,7 @@ class Window:
         targets: Collection[str] | None = None,
     ) -> Frame:
         """Samples of these metrics with start ≤ tick ≤ end, on the ticks at which any of the targets was read."""
+        wanted = frozenset(metrics)
         with self._lock:
             chosen = [
                 (target, cut)
@@ -111,8 +142,7 @@ class Window:
                 for cut in (_cut(blocks, start_ms, end_ms),)
                 if cut
             ]
-            frame = _assemble(chosen, frozenset(metrics), self._intervals)
-            wanted = frozenset(metrics)
+            frame = _assemble(chosen, wanted, self._intervals, self._plans)
             return mark_steps(frame, [step for step in self._steps if step[0].metric in wanted])
 
 
@@ -130,31 +160,51 @@ def _cut(blocks: list[Block], start_ms: float | None, end_ms: float | None) -> C
     return cuts
 
 
-def _assemble(chosen: list[tuple[str, Cut]], metrics: frozenset[str], intervals: Mapping[str, int]) -> Frame:
+def _assemble(
+    chosen: list[tuple[str, Cut]], metrics: frozenset[str], intervals: Mapping[str, int], plans: Plans
+) -> Frame:
     read = [block.ticks[low:high] for _, cut in chosen for block, low, high in cut]
     ticks = np.unique(np.concatenate(read)) if read else np.zeros(0, np.int64)
-    index: dict[Series, int] = {}
-    for _, cut in chosen:
-        for block, _, _ in cut:
-            for series in block.series:
-                if series.metric in metrics:
-                    index.setdefault(series, len(index))
-    values = np.full((len(index), len(ticks)), np.nan)
-    at_ms = np.full((len(index), len(ticks)), np.nan)
-    gap_ms = np.empty(len(index))
-    for target, cut in chosen:
-        rows = [row for series, row in index.items() if series.target == target]
-        gap_ms[rows] = NOMINAL_PER_GAP * intervals.get(target, DEFAULT_INTERVAL_MS)
-        _fill(cut, ticks, index, rows, values, at_ms)
-    return Frame(ticks, tuple(index), values, at_ms, np.zeros(values.shape, bool), gap_ms)
+    picked = [(target, cut, _pick(cut, metrics, plans)) for target, cut in chosen]
+    series = tuple(one for _, _, rows in picked for one in rows)
+    values = np.full((len(series), len(ticks)), np.nan)
+    at_ms = np.full((len(series), len(ticks)), np.nan)
+    gap_ms = np.empty(len(series))
+    first = 0
+    for target, cut, rows in picked:
+        mine = slice(first, first + len(rows))
+        first += len(rows)
+        gap_ms[mine] = NOMINAL_PER_GAP * intervals.get(target, DEFAULT_INTERVAL_MS)
+        if rows:
+            _fill(cut, ticks, rows, lambda series: plans.of(series, metrics), values[mine], at_ms[mine])
+    return Frame(ticks, series, values, at_ms, np.zeros(values.shape, bool), gap_ms)
 
 
-def _fill(cut: Cut, ticks: Ints, index: Mapping[Series, int], rows: list[int], values: Floats, at_ms: Floats) -> None:
+def _pick(cut: Cut, metrics: frozenset[str], plans: Plans) -> Mapping[Series, int]:
+    """The wanted series of one target's blocks, each with its row among them."""
+    layouts = {id(block.series): block.series for block, _, _ in cut}
+    if len(layouts) == 1:
+        return plans.of(next(iter(layouts.values())), metrics)[1]
+    rows: dict[Series, int] = {}
+    for series in layouts.values():
+        for one in plans.of(series, metrics)[1]:
+            rows.setdefault(one, len(rows))
+    return rows
+
+
+def _fill(
+    cut: Cut,
+    ticks: Ints,
+    rows: Mapping[Series, int],
+    plan: Callable[[tuple[Series, ...]], Plan],
+    values: Floats,
+    at_ms: Floats,
+) -> None:
     for block, low, high in cut:
         columns = np.searchsorted(ticks, block.ticks[low:high])
-        picked = [(index[series], place) for place, series in enumerate(block.series) if series in index]
-        if rows:
-            at_ms[np.ix_(rows, columns)] = block.at_ms[low:high]
-        if picked:
-            mine, places = zip(*picked, strict=True)
-            values[np.ix_(mine, columns)] = block.values[low:high][:, places].T
+        at_ms[:, columns] = block.at_ms[low:high]
+        places, own = plan(block.series)
+        if not places:
+            continue
+        mine = np.arange(len(places)) if own is rows else np.array([rows[one] for one in own])
+        values[mine[:, np.newaxis], columns] = block.values[low:high, places].T

@@ -47,7 +47,7 @@ def judge(previous: float | None, current: float, *, bits: int, restarted: bool,
     >>> judge(10, 15, bits=64, restarted=False, from_zero=False)
     (5, <Step.FORWARD: 'forward'>)
     >>> judge(4294967290, 14, bits=32, restarted=False, from_zero=False)
-    (20, <Step.WRAP: 'wrap'>)
+    (20.0, <Step.WRAP: 'wrap'>)
     >>> judge(900, 14, bits=64, restarted=False, from_zero=False)
     (14, <Step.RESTART: 'restart'>)
     """

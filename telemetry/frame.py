@@ -38,10 +38,11 @@ class Frame:
     def __post_init__(self) -> None:
         shape = (len(self.series), len(self.ticks))
         assert self.values.shape == self.at_ms.shape == self.breaks.shape == shape, "a frame's arrays have one shape"
-        self._index.update({series: row for row, series in enumerate(self.series)})
 
     def row(self, series: Series) -> int | None:
         """Position of a series, None when the frame does not hold it."""
+        if not self._index:  # built on first use: most frames are never asked
+            self._index.update({one: row for row, one in enumerate(self.series)})
         return self._index.get(series)
 
     def select(self, wanted: Callable[[Series], bool]) -> Frame:

@@ -52,7 +52,7 @@ def quantile(increases: Mapping[float, float], q: float) -> tuple[float, str] | 
     edges = sorted(increases)
     if not edges or not increases[edges[-1]] > 0:
         return None
-    rank = q * increases[edges[-1]]
+    rank = round(q * increases[edges[-1]], 9)  # 0.07 × 100 is 7, not 7.000000000000001, and belongs to that bucket
     below, lower = 0.0, None
     for edge in edges:
         reached = max(increases[edge], below)

@@ -103,7 +103,7 @@ class EngineJudge:
         finished = self._episode(before, now)
         if _grew(before.generation, now.generation):
             self._moved_ms = now.at_ms
-        if finished is not None or _grew(before.generation, now.generation) or not now.running:
+        if finished is not None or _grew(before.generation, now.generation) or not now.running or now.restarted:
             self._flat_ms, self._kv_at_start = now.at_ms, now.kv_usage
         if now.running == 0:
             self._idle_ms = now.at_ms

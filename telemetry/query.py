@@ -94,7 +94,7 @@ def _lines(query: Query, frame: Frame) -> list[tuple[dict[str, str], Floats]]:
     if metric.kind is Kind.HISTOGRAM:
         return _quantiles(metric, frame, query)
     if query.total:
-        held = ratios.hold(frame.values, frame.gap_ms, frame.ticks.astype(np.float64))
+        held = ratios.hold(frame.values, frame.gap_ms, frame.ticks.astype(np.float64), ~np.isnan(frame.at_ms))
         return [({}, fold(held, metric.across))] if len(frame.series) else []
     return [(_labels(series), frame.values[row]) for row, series in enumerate(frame.series)]
 
@@ -112,7 +112,8 @@ def _group(ratio: Ratio, series: Series, folded: bool) -> tuple[tuple[str, str],
 
 def _quantiles(metric: Metric, frame: Frame, query: Query) -> list[tuple[dict[str, str], Floats]]:
     buckets = frame.select(lambda series: series.metric == part(metric, "bucket").name)
-    gained = ratios.hold(trailing_increase(buckets, 300_000.0), buckets.gap_ms, buckets.ticks.astype(np.float64))
+    ticks, read = buckets.ticks.astype(np.float64), ~np.isnan(buckets.at_ms)
+    gained = ratios.hold(trailing_increase(buckets, 300_000.0), buckets.gap_ms, ticks, read)
     groups: dict[tuple[tuple[str, str], ...], list[int]] = {}
     for row, series in enumerate(buckets.series):
         labels = tuple(pair for pair in series.labels if pair[0] != "le")

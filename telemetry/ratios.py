@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 
 import numpy as np
+import numpy.typing as npt
 
 from telemetry import catalog
 from telemetry.counters import increase, integral, trailing_increase
-from telemetry.frame import Floats, Frame
+from telemetry.frame import Bools, Floats, Frame
 from telemetry.model import Kind, Metric, Ratio, Series
 
 SILENT_MS = 15_000
@@ -18,18 +19,21 @@ of its own, and sums go on without it."""
 Key = Callable[[Series], Hashable]
 
 
-def hold(values: Floats, gap_ms: Floats, ticks: Floats, limit_ms: float | None = None) -> Floats:
-    """Values carried forward to ticks at which their target was not due, but not over a gap (or over `limit_ms`)."""
-    held = values.copy()
-    columns = np.arange(values.shape[1])
-    for row in range(values.shape[0]):
-        known = ~np.isnan(values[row])
-        last = np.maximum.accumulate(np.where(known, columns, -1))
-        age = ticks - ticks[np.maximum(last, 0)]
-        limit = gap_ms[row] if limit_ms is None else limit_ms
-        usable = (last >= 0) & (age <= limit)
-        held[row] = np.where(usable, values[row][np.maximum(last, 0)], np.nan)
-    return held
+def hold(values: Floats, gap_ms: Floats, ticks: Floats, read: Bools | None = None) -> Floats:
+    """Values carried forward to ticks at which their target was not due, but not over a gap.
+
+    read: bool[series, tick]; where the target was read, so that what it did not say then is unknown from there on.
+    Without it a target counts as read where it has a value.
+    """
+    last = last_known(~np.isnan(values) if read is None else read)
+    usable = (last >= 0) & (ticks - ticks[np.maximum(last, 0)] <= gap_ms[:, np.newaxis])
+    return np.asarray(np.where(usable, np.take_along_axis(values, np.maximum(last, 0), axis=1), np.nan))
+
+
+def last_known(known: Bools) -> npt.NDArray[np.intp]:
+    """Column of the newest known sample at or before each column, −1 before the first: intp[series, tick]."""
+    columns = np.arange(known.shape[1], dtype=np.intp)
+    return np.asarray(np.maximum.accumulate(np.where(known, columns, -1), axis=1), dtype=np.intp)
 
 
 def total(values: Floats, ticks: Floats) -> Floats:
@@ -39,13 +43,24 @@ def total(values: Floats, ticks: Floats) -> Floats:
     """
     if not values.shape[0]:
         return np.full(values.shape[1], np.nan)
+    return totals(values, ticks, np.zeros(values.shape[0], np.intp))[0]
+
+
+def totals(values: Floats, ticks: Floats, group: npt.NDArray[np.intp], sampled: Bools | None = None) -> Floats:
+    """Sums like `total`, a row per group: float64[group, tick]. group: intp[series], numbers from 0 without holes.
+
+    sampled: bool[series, tick]; where a series has a sample, whether or not a value follows from it (its window touches
+    a gap or a restart): the sum is unknown there too. Without it, where the row has a value.
+    """
+    order = np.argsort(group, kind="stable")
+    starts = np.searchsorted(group[order], np.arange(int(np.max(group)) + 1))
     known = ~np.isnan(values)
-    columns = np.arange(values.shape[1])
-    last = np.maximum.accumulate(np.where(known, columns, -1), axis=1)
-    age = ticks - ticks[np.maximum(last, 0)]
-    unknown = (~known & (last >= 0) & (age <= SILENT_MS)).any(axis=0)
-    summed = np.where(known, values, 0.0).sum(axis=0)
-    return np.where(unknown | ~known.any(axis=0), np.nan, summed)
+    last = last_known(known if sampled is None else sampled | known)
+    unknown = ~known & (last >= 0) & (ticks - ticks[np.maximum(last, 0)] <= SILENT_MS)
+    summed = np.add.reduceat(np.where(known, values, 0.0)[order], starts, axis=0)
+    spoiled = np.logical_or.reduceat(unknown[order], starts, axis=0)
+    some = np.logical_or.reduceat(known[order], starts, axis=0)
+    return np.where(spoiled | ~some, np.nan, summed)
 
 
 def contribution(frame: Frame, window_ms: float) -> Floats:
@@ -61,7 +76,7 @@ def contribution(frame: Frame, window_ms: float) -> Floats:
                 gained[rows] = part.values
             else:
                 gained[rows] = trailing_increase(integral(part) if change else part, window_ms)
-    return hold(gained, frame.gap_ms, ticks)
+    return hold(gained, frame.gap_ms, ticks, read=~np.isnan(frame.at_ms))
 
 
 def _is_gauge(name: str) -> bool:
@@ -105,12 +120,13 @@ def _paired(ratio: Ratio, frame: Frame) -> Frame:
 
 def _by_group(frame: Frame, names: frozenset[str], key: Key, window_ms: float) -> dict[Hashable, Floats]:
     part = frame.select(lambda series: series.metric in names)
-    gained = contribution(part, window_ms)
-    rows: dict[Hashable, list[int]] = {}
-    for row, series in enumerate(part.series):
-        rows.setdefault(key(series), []).append(row)
-    ticks = part.ticks.astype(np.float64)
-    return {group: total(gained[index], ticks) for group, index in rows.items()}
+    if not len(part.series):
+        return {}
+    numbers: dict[Hashable, int] = {}
+    group = np.array([numbers.setdefault(key(series), len(numbers)) for series in part.series], dtype=np.intp)
+    gained, ticks = contribution(part, window_ms), part.ticks.astype(np.float64)
+    summed = totals(gained, ticks, group, sampled=~np.isnan(part.values))
+    return {name: summed[number] for name, number in numbers.items()}
 
 
 def _finish(ratio: Ratio, above: Floats, below: Floats) -> Floats:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from telemetry.frame import Floats, Ints
+from telemetry.frame import Bools, Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,9 @@ class Envelope:
 
 
 def bin_width(start_ms: int, end_ms: int, points: int, step_ms: int) -> int:
-    """Width of a bin: the smallest whole multiple of the step with which the range needs no more than `points` bins.
+    """Width of a bin: the smallest whole multiple of the step of which `points` cover the range.
+
+    Bins are aligned to the epoch, so that one more may be needed at the edge.
 
     >>> bin_width(0, 600_000, 60, 1000)
     10000
@@ -50,16 +52,23 @@ def envelope(ticks: Ints, values: Floats, start_ms: int, width_ms: int) -> Envel
 
 def _reduce(fold: str, values: Floats, edges: Ints) -> Floats:
     known = ~np.isnan(values)
-    counts = _add(known.astype(np.float64), edges)
-    if fold == "mean":
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(counts > 0, _add(np.where(known, values, 0.0), edges) / counts, np.nan)
-    filler, operation = (np.inf, np.minimum) if fold == "min" else (-np.inf, np.maximum)
+    counts = _count(known, edges)
+    filler, operation = _FOLDS[fold]
     padded = np.concatenate((np.where(known, values, filler), np.full((values.shape[0], 1), filler)), axis=1)
-    return np.where(counts > 0, operation.reduceat(padded, edges, axis=1), np.nan)
+    folded = operation.reduceat(padded, edges, axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(counts > 0, folded / counts if fold == "mean" else folded, np.nan)
 
 
-def _add(values: Floats, edges: Ints) -> Floats:
-    running = np.concatenate((np.zeros((values.shape[0], 1)), np.cumsum(values, axis=1)), axis=1)
-    ends = np.append(edges[1:], values.shape[1])
-    return np.asarray(running[:, ends] - running[:, edges])
+def _count(known: Bools, edges: Ints) -> Ints:
+    running = np.concatenate((np.zeros((known.shape[0], 1), np.int64), np.cumsum(known, axis=1)), axis=1)
+    return np.asarray(running[:, np.append(edges[1:], known.shape[1])] - running[:, edges])
+
+
+_FOLDS: dict[str, tuple[float, np.ufunc]] = {
+    "min": (np.inf, np.minimum),
+    "max": (-np.inf, np.maximum),
+    "mean": (0.0, np.add),
+}
+"""What stands for an unknown value, and how two become one. (Sums bin by bin: a difference of running sums would carry
+the rounding of large values into bins of small ones.)"""
