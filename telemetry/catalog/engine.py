@@ -37,7 +37,7 @@ GENERATION_TOKENS = _engine(
 PROMPT_TOKENS = _engine(
     "prompt_tokens_total",
     "Prompt tokens",
-    "Prompt tokens of requests whose prefill finished, cached and transferred ones included.",
+    "Prompt tokens of requests whose prefill finished, cached and transferred ones included (llama.cpp counts only computed ones).",
     Unit.TOKENS,
     Kind.COUNTER,
     group="tokens",
@@ -53,7 +53,7 @@ PROMPT_TOKENS_COMPUTED = _engine(
 PROMPT_TOKENS_CACHED = _engine(
     "prompt_tokens_cached_total",
     "Prompt tokens cached",
-    "Prompt tokens found in a prefix cache.",
+    "Prompt tokens found in a prefix cache, the engine's own or an external one, so those transferred from another engine are part of them.",
     Unit.TOKENS,
     Kind.COUNTER,
     group="tokens",
@@ -211,7 +211,7 @@ TTFT = _histogram(
 ITL = _histogram(
     "inter_token_latency_seconds",
     "ITL",
-    "Inter-token latency: one observation per request and step that returned tokens, so with speculative decoding per step, not per token.",
+    "Inter-token latency: one observation per request and step that returned tokens, so with speculative decoding per step, not per token (SGLang observes tokens).",
 )
 TPOT = _histogram(
     "time_per_output_token_seconds", "TPOT", "Time per output token of finished requests: decode time ∕ (tokens − 1)."
