@@ -165,6 +165,7 @@ class Hub:
         return found
 
     def _row(self, sample: Sample, series: tuple[Series, ...], values: Floats) -> Row:
+        self.window.set_intervals({sample.target: self._targets[sample.target].interval_ms})
         self.window.add(sample.target, sample.tick, sample.at_ms, series, values)
         self.window.add_steps((offset.series, offset.tick, offset.reason) for offset in sample.offsets)
         layout = self._store.layout(sample.target, series)

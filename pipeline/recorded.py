@@ -97,8 +97,8 @@ def _cluster(window: Window, tick: int) -> RecordedRow:
 
 
 def _at(frame: Frame, tick: int, line: Callable[[], Floats]) -> float:
-    """The last point of a line, where it belongs to this tick; unknown otherwise."""
-    if not len(frame.ticks) or frame.ticks[-1] != tick or not len(frame.series):
+    """The newest point of a line, as long as no gap lies between it and this tick; unknown otherwise."""
+    if not len(frame.ticks) or not len(frame.series) or tick - frame.ticks[-1] > frame.gap_ms.min():
         return float("nan")
     return float(line()[-1])
 

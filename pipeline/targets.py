@@ -99,6 +99,11 @@ class Target:
         """Whether it is a node's agent."""
         return self.config.kind is TargetKind.NODE
 
+    @property
+    def interval_ms(self) -> int:
+        """Nominal milliseconds between two of its samples."""
+        return round(self.politeness.interval_s * 1000)
+
     async def poll(self, tick: int, due_s: float) -> Sample | None:
         """Ask for the page once; None when none came, and `health` says why."""
         reply = await self._client.page()
@@ -178,7 +183,7 @@ class Target:
             name=self.name,
             kind=self.config.kind.value,
             url=self.config.url,
-            interval_ms=round(self.politeness.interval_s * 1000),
+            interval_ms=self.interval_ms,
             state=health.verdict.state.value,
             reason=health.verdict.reason,
             since_ms=health.since_ms,

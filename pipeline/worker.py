@@ -102,12 +102,13 @@ class Reader:
         )
 
     def _instant(self, values: Floats, arrival: Arrival) -> tuple[float, float]:
+        """When the page was true, in the whole milliseconds that the store keeps, and the node's clock skew."""
         if self._config.kind is TargetKind.ENGINE:
-            return arrival.arrived_ms, np.nan
+            return float(round(arrival.arrived_ms)), np.nan
         monotonic, wall = (self._value(values, metric) for metric in (host.AGENT_MONOTONIC, host.AGENT_TIME))
         middle = (arrival.sent_ms + arrival.arrived_ms) / 2.0
         at_ms = arrival.arrived_ms if np.isnan(monotonic) else self._node_clock.at(monotonic, arrival.arrived_ms)
-        return at_ms, wall - middle / 1000.0
+        return float(round(at_ms)), wall - middle / 1000.0
 
     def _value(self, values: Floats, metric: Metric) -> float:
         places = self._places.get(metric.name)
