@@ -12,10 +12,11 @@ UNKNOWN_ENGINE = "unknown"
 STATISTICS = {
     "off": "the engine answers, but was started with --disable-log-stats",
     "not yet": "the engine answers and has served no request since its start",
-    "elsewhere": "TensorRT-LLM's JSON list is emptied by whoever reads it; give the address of /prometheus/metrics",
+    "elsewhere": "this is TensorRT-LLM's JSON list, which its readers empty, and there is no /prometheus/metrics",
 }
 """Value of the fact `statistics` → a sentence that says why the page has no numbers."""
 
+_TRTLLM_PAGE = "/prometheus/metrics"
 _DECLARED = re.compile(rb"^# (?:TYPE|HELP) ([A-Za-z_:][\w:]*)", re.MULTILINE)
 _API_SERVER = b"http_request_duration_highr_seconds"
 _TRTLLM_JSON = re.compile(rb"\s*\[\s*(?:\]|\{)")
@@ -38,3 +39,8 @@ def recognise(engines: Iterable[str], body: bytes) -> tuple[str, dict[str, str]]
     if _TRTLLM_JSON.match(body):
         return "trtllm", {"statistics": "elsewhere"}
     return UNKNOWN_ENGINE, {}
+
+
+def other_page(body: bytes) -> str | None:
+    """Path of the page to read instead of this one, None where this one is right."""
+    return _TRTLLM_PAGE if _TRTLLM_JSON.match(body) else None

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from urllib.parse import urlsplit, urlunsplit
 
 import aiohttp
 
 from collectors.scrape.answers import AnswerError, check_complete, check_status, classify, same_server
+from collectors.scrape.engines import STATISTICS, other_page
 from collectors.scrape.outcome import Outcome
 
 MAX_BYTES = 8_000_000
@@ -79,7 +80,7 @@ class TargetClient:
         timeout_s: float = TIMEOUT_S,
         max_bytes: int = MAX_BYTES,
     ) -> None:
-        self.url = metrics_url(url)
+        self.url = self._home = metrics_url(url)
         self._clock = clock
         self._headers = {"Accept-Encoding": "identity", "User-Agent": "tachograph"}
         if token:
@@ -104,8 +105,18 @@ class TargetClient:
             await session.close()
 
     async def page(self) -> Reply:
-        """The target's metrics page."""
-        return await self.fetch(self.url)
+        """The target's metrics page; where the engine keeps it elsewhere, that page from then on."""
+        reply = await self.fetch(self.url)
+        if reply.outcome is Outcome.NOT_FOUND:
+            self.url = self._home
+        path = other_page(reply.body)
+        if path is None:
+            return reply
+        other = await self.beside(path)
+        if other.outcome is not Outcome.OK or other_page(other.body):
+            return replace(reply, outcome=Outcome.NOT_FOUND, body=b"", reason=STATISTICS["elsewhere"])
+        self.url = beside(self.url, path)
+        return other
 
     async def beside(self, path: str) -> Reply:
         """Another page of the same server, over the same connection."""

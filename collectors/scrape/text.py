@@ -26,6 +26,7 @@ MAX_LABEL_VALUE = 1024
 LINES_PER_SERIES = 2
 """Lines that the reader knows at most, as a multiple of the cap on stored series."""
 MAX_SEEN_BYTES = 8_000_000
+"""Series text that is remembered at most."""
 MAX_DROPPED_BYTES = 500_000
 MAX_DROPPED_FAMILIES = 500
 
@@ -44,10 +45,12 @@ class PageReader:
     ('vllm', 'requests_running', 3.0)
     """
 
-    def __init__(self, target: str, cap_series: int = 4000) -> None:
+    def __init__(self, target: str, cap_series: int = 4000, max_seen_bytes: int = MAX_SEEN_BYTES) -> None:
         self._target = target
         self._admission = Admission(cap_series)
         self._cap_lines = cap_series * LINES_PER_SERIES
+        self._max_seen_bytes = max_seen_bytes
+        self._families = 0
         self._table: list[Line] = [Line("")]
         self._slots: dict[str, int] = {}
         self._seen: dict[bytes, int] = {}
@@ -177,7 +180,7 @@ class PageReader:
     def _place(self, line: Line) -> int:
         slot = self._slots.get(line.identity)
         if slot is None:
-            if len(self._table) > self._cap_lines:
+            if line.dropped is None and len(self._table) > self._cap_lines + self._families:
                 self._refused += 1
                 return _COMMENT
             slot = self._slots[line.identity] = len(self._table)
@@ -194,12 +197,10 @@ class PageReader:
 
     def _family(self, family: str) -> int:
         identity = f"dropped {family}"
-        if identity not in self._slots and self._dropped_families() >= MAX_DROPPED_FAMILIES:
+        if identity not in self._slots and self._families >= MAX_DROPPED_FAMILIES:
             identity, family = "dropped others", "others"
+        self._families += identity not in self._slots
         return self._place(Line(identity, dropped=family))
-
-    def _dropped_families(self) -> int:
-        return sum(1 for line in self._table if line.dropped is not None)
 
     def _remember(self, key: bytes, slot: int) -> None:
         self._seen_bytes += len(key)
@@ -225,7 +226,8 @@ class PageReader:
 
     def _make_room(self) -> None:
         """Forget lines that are no longer on the page once the table or the memory of series text is full."""
-        if len(self._table) <= self._cap_lines and self._seen_bytes + self._dropped_bytes <= MAX_SEEN_BYTES:
+        full = len(self._table) > self._cap_lines + self._families
+        if not full and self._seen_bytes + self._dropped_bytes <= self._max_seen_bytes:
             return
         kept = self._present.tolist()
         renumbered = {slot: position for position, slot in enumerate(kept, start=1)}
@@ -234,7 +236,8 @@ class PageReader:
         self._seen = {key: renumbered[slot] for key, slot in self._seen.items() if slot in renumbered}
         self._dropped_bytes = sum(len(key) for key, slot in self._seen.items() if self._table[slot].dropped)
         self._seen_bytes = sum(map(len, self._seen)) - self._dropped_bytes
-        if self._seen_bytes + self._dropped_bytes > MAX_SEEN_BYTES:
+        self._families = sum(1 for line in self._table if line.dropped is not None)
+        if self._seen_bytes + self._dropped_bytes > self._max_seen_bytes:
             self._seen, self._seen_bytes, self._dropped_bytes = {}, 0, 0
         self._present = np.zeros(0, dtype=np.intp)
 

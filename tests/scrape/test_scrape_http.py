@@ -232,6 +232,36 @@ def test_redirects_in_a_circle_end() -> None:
     assert [head.split()[1] for head in server.heads] == [b"/metrics", b"/a", b"/b", b"/metrics"]
 
 
+def tensorrt_llm(prometheus: bytes) -> Answer:
+    async def answer(head: bytes, writer: asyncio.StreamWriter) -> bool:
+        writer.write(prometheus if b"GET /prometheus/metrics " in head else ok(b'[{"iterLatencyMS": 3.0}]'))
+        return True
+
+    return answer
+
+
+def test_json_list_of_tensorrt_llm_is_read_once_and_left() -> None:
+    replies, server = fetch(tensorrt_llm(ok(b"trtllm_num_requests_running 2\n")), times=3)
+    assert {reply.body for reply in replies} == {b"trtllm_num_requests_running 2\n"}
+    assert [head.split()[1] for head in server.heads] == [b"/metrics", *[b"/prometheus/metrics"] * 3]
+
+
+@pytest.mark.parametrize("prometheus", [b"HTTP/1.1 404 X\r\nContent-Length: 0\r\n\r\n", ok(b"[]")])
+def test_json_list_without_the_other_page_is_not_found(prometheus: bytes) -> None:
+    reply = one(tensorrt_llm(prometheus))
+    assert (reply.outcome, reply.body) == (Outcome.NOT_FOUND, b"")
+    assert "JSON" in reply.reason
+
+
+def test_address_as_configured_is_asked_again_when_the_other_page_has_gone() -> None:
+    gone = b"HTTP/1.1 404 X\r\nContent-Length: 0\r\n\r\n"
+    answers = says(ok(b"[]"), ok(b"trtllm_num_requests_running 2\n"), gone, ok(PAGE))
+    replies, server = fetch(answers, times=3)
+    assert [reply.outcome for reply in replies] == [Outcome.OK, Outcome.NOT_FOUND, Outcome.OK]
+    assert replies[2].body == PAGE
+    assert server.heads[-1].split()[1] == b"/metrics"
+
+
 def test_page_at_the_size_cap_is_taken_and_one_byte_more_is_not() -> None:
     assert one(says(ok(b"x" * 100)), max_bytes=100).outcome is Outcome.OK
     reply = one(says(ok(b"x" * 101)), max_bytes=100)

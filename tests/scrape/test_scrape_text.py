@@ -291,6 +291,27 @@ def test_too_long_lines_and_labels_are_refused() -> None:
     assert PageReader("e").read(fits.encode()).raw.tolist() == [3.0]
 
 
+def test_memory_of_series_text_is_bounded() -> None:
+    reader = PageReader("e", max_seen_bytes=1000)
+    layout = reader.read(f"{RUNNING} 0\n".encode()).layout
+    for spaces in range(1, 60):
+        page = reader.read(f"{RUNNING}{' ' * spaces}{spaces}\n".encode())
+        assert page.raw.tolist() == [spaces]
+        assert page.layout is layout
+        assert sum(map(len, reader._seen)) <= 1000 + 120
+    for number in range(60):
+        page = reader.read(f'{RUNNING} {number}\nhttp_requests_total{{n="{number}"}} 1\n'.encode())
+        assert (page.raw.tolist(), page.layout.dropped_families) == ([number], 1)
+        assert sum(map(len, reader._seen)) <= 1000 + 120
+
+
+def test_unknown_families_take_no_room_from_known_lines() -> None:
+    reader = PageReader("e", cap_series=4)
+    flood = "".join(f"family_{number} 1\n" for number in range(50)).encode()
+    page = reader.read(flood + engines(0, 4))
+    assert (len(page.layout.series), page.layout.refused_series, page.layout.dropped_families) == (4, 0, 50)
+
+
 def test_repeated_lines_that_need_the_parser_are_bounded() -> None:
     reader = PageReader("e", cap_series=10)
     page = reader.read((f"{RUNNING} 3 1\n" * 200 + 'vllm:num_requests_waiting{engine="0"} 1 1\n').encode())
