@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -60,7 +62,7 @@ def test_which_steps_break_and_which_count_from_zero() -> None:
     assert {"first use", "first use after a restart"} == FROM_ZERO
 
 
-# Trailing windows ----------------------------------------------------------------------------------------------------
+# Trailing windows ----------
 
 
 def trailing(row: Numbers, window_s: float, **more: object) -> list[float | None]:
@@ -230,7 +232,7 @@ def test_trailing_increase_equals_the_rule_walked_sample_by_sample(
         assert numbers(found[row]) == [None if value is None else pytest.approx(value) for value in expected]
 
 
-# Increases over a range ------------------------------------------------------------------------------------------------
+# Increases over a range ----------
 
 
 @pytest.mark.parametrize(
@@ -262,12 +264,12 @@ def test_increase_counts_what_happened_in_gaps_and_over_restarts() -> None:
 def test_increases_over_a_split_add_up_to_the_whole(gains: list[list[int | None]], cuts: list[int]) -> None:
     frame = random_frame(gains, [], 1)
     edges = sorted(START_MS + cut * 1000 for cut in cuts)
-    parts = [increase(frame, low, high) for low, high in zip(edges, edges[1:], strict=False)]
+    parts = [increase(frame, low, high) for low, high in pairwise(edges)]
     whole = increase(frame, edges[0], edges[-1])
     assert np.array_equal(np.nansum(parts, axis=0), np.nan_to_num(whole))
 
 
-# Recorded steps ----------------------------------------------------------------------------------------------------------
+# Recorded steps ----------
 
 
 def marked(frame: Frame, *steps: tuple[int, int, Step]) -> Frame:
@@ -316,7 +318,7 @@ def test_a_first_use_gives_rates_from_its_first_step_on() -> None:
     assert increase(frame, START_MS, START_MS + 3000).tolist() == [45]
 
 
-# Integrals of gauges -----------------------------------------------------------------------------------------------------
+# Integrals of gauges ----------
 
 
 def test_an_integral_is_value_times_seconds_by_trapezoids() -> None:
@@ -334,7 +336,7 @@ def test_an_integral_of_nothing_is_unknown() -> None:
     assert numbers(integral(table([[None, None]])).values[0]) == [None, None]
 
 
-# Active stretches --------------------------------------------------------------------------------------------------------
+# Active stretches ----------
 
 
 def stretches(at_s: list[float], values: Numbers, pause_s: float) -> list[tuple[float, float, float]]:
