@@ -3,35 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from dataclasses import replace
 
 import numpy as np
 
 from telemetry import ratios
+from telemetry.counters import NOMINAL_PER_GAP
 from telemetry.frame import Floats, Frame
-from telemetry.model import Ratio, Series
+from telemetry.model import Kind, Metric, Ratio, Scope, Series
 
 MARGIN_MS = 5_000.0
+SHORTEST_MS = 5_000.0
+"""While fewer samples than a ratio's window exist, it is taken over those there are, but over no less than this."""
 
 Key = Callable[[Series], Hashable]
-
-
-def newest(frame: Frame, tick: float) -> Floats:
-    """Newest value of each series at `tick`: float64[series]; NaN where it is older than the series' gap."""
-    if not len(frame.ticks):
-        return np.full(len(frame.series), np.nan)
-    known = ~np.isnan(frame.values)
-    last = known.shape[1] - 1 - np.argmax(known[:, ::-1], axis=1)
-    fresh = known.any(axis=1) & (tick - frame.ticks[last] <= frame.gap_ms)
-    return np.where(fresh, frame.values[np.arange(len(last)), last], np.nan)
-
-
-def total(frame: Frame, metric: str, tick: float) -> float:
-    """Sum of a gauge over all its series at `tick`; unknown while one that was known a minute ago is not known now."""
-    part = frame.between(tick - ratios.SILENT_MS - MARGIN_MS, tick).select(lambda series: series.metric == metric)
-    if not part.series or not len(part.ticks):
-        return float("nan")
-    ticks = part.ticks.astype(np.float64)
-    return float(ratios.total(ratios.hold(part.values, part.gap_ms, ticks), ticks)[-1])
 
 
 def together(_series: Series) -> tuple[()]:
@@ -39,8 +24,35 @@ def together(_series: Series) -> tuple[()]:
     return ()
 
 
+def newest(frame: Frame, tick: float) -> Floats:
+    """Newest value of each series at `tick`: float64[series]; NaN where it is older than the series' gap.
+
+    A target that was read since, without this value, does not have it any more.
+    """
+    if not len(frame.ticks):
+        return np.full(len(frame.series), np.nan)
+    read = ~np.isnan(frame.at_ms)
+    last = read.shape[1] - 1 - np.argmax(read[:, ::-1], axis=1)
+    fresh = read.any(axis=1) & (tick - frame.ticks[last] <= frame.gap_ms)
+    return np.where(fresh, frame.values[np.arange(len(last)), last], np.nan)
+
+
+def held_total(frame: Frame) -> Floats:
+    """Sum of gauges over the frame's series at each tick, held where a target was not due: float64[tick]."""
+    ticks = frame.ticks.astype(np.float64)
+    return ratios.total(ratios.hold(frame.values, frame.gap_ms, ticks, read=~np.isnan(frame.at_ms)), ticks)
+
+
+def total(frame: Frame, metric: str, tick: float) -> float:
+    """Sum of a gauge over all its series at `tick`; unknown while one that was known a moment ago is not known now."""
+    part = frame.between(tick - ratios.SILENT_MS - MARGIN_MS, tick).select(lambda series: series.metric == metric)
+    if not part.series or not len(part.ticks):
+        return float("nan")
+    return float(held_total(part)[-1])
+
+
 def ratio(
-    wanted: Ratio, frame: Frame, tick: float, key: Key | None = None, window_ms: float | None = None
+    wanted: Ratio, frame: Frame, tick: float, key: Key = together, window_ms: float | None = None
 ) -> dict[Hashable, float]:
     """Value of a ratio at `tick`, by group. window_ms: instead of the ratio's own window."""
     window = wanted.window_s * 1000.0 if window_ms is None else window_ms
@@ -49,10 +61,86 @@ def ratio(
     part = part.select(lambda series: series.metric in names)
     if not part.series or not len(part.ticks):
         return {}
-    found = ratios.evaluate(wanted, part, key or together, window)
-    return {group: float(values[-1]) for group, values in found.items()}
+    window = young(part, window)
+    if _by_sides(wanted) and window > 0:
+        return _from_sides(wanted, part, key, window)
+    return {group: float(values[-1]) for group, values in ratios.evaluate(wanted, part, key, window).items()}
 
 
 def whole(wanted: Ratio, frame: Frame, tick: float, window_ms: float | None = None) -> float:
     """Value of a ratio at `tick` over all series; NaN when there are none."""
     return ratio(wanted, frame, tick, window_ms=window_ms).get((), float("nan"))
+
+
+def young(part: Frame, window_ms: float) -> float:
+    """The window, or as much of it as there are samples for while watching has just begun."""
+    known = ~np.isnan(part.values)
+    rows = np.flatnonzero(known.any(axis=1))
+    if window_ms <= SHORTEST_MS or not len(rows):
+        return window_ms
+    first = np.argmax(known[rows], axis=1)
+    last = known.shape[1] - 1 - np.argmax(known[rows][:, ::-1], axis=1)
+    began, ended = part.at_ms[rows, first], part.at_ms[rows, last]
+    if float(np.max(ended)) - float(np.min(began)) >= window_ms:
+        return window_ms
+    together_with_first = part.ticks[first] - part.ticks[first].min() <= part.gap_ms[rows]
+    return max(float(np.min((ended - began)[together_with_first])), SHORTEST_MS)
+
+
+def _by_sides(wanted: Ratio) -> bool:
+    """Ratios of many node series, whose two sides may be added up apart."""
+    if wanted.numerator[0].scope is not Scope.NODE or any(term.kind is not Kind.COUNTER for term in wanted.numerator):
+        return False
+    return not wanted.denominator or wanted.denominator[0].scope is not Scope.NODE
+
+
+def _from_sides(wanted: Ratio, part: Frame, key: Key, window_ms: float) -> dict[Hashable, float]:
+    above = _gained(wanted, wanted.numerator, part, key, window_ms)
+    below = _gained(wanted, wanted.denominator, part, key, window_ms) if wanted.denominator else None
+    found: dict[Hashable, float] = {}
+    for group, gained in above.items():
+        over = window_ms / 1000.0 if below is None else below.get(group)
+        if over is not None:
+            found[group] = gained / over * wanted.scale + wanted.offset if over > 0 else float("nan")
+    return found
+
+
+def _gained(wanted: Ratio, terms: tuple[Metric, ...], part: Frame, key: Key, window_ms: float) -> dict[Hashable, float]:
+    """Sum of the increases of one side over the window that ends at the last tick, by group."""
+    names = {term.name for term in terms}
+    side = part.select(lambda series: series.metric in names)
+    increases = regular_increase(side, window_ms)
+    if increases is None:
+        rate = replace(wanted, numerator=terms, denominator=(), scale=window_ms / 1000.0, offset=0.0)
+        return {group: float(values[-1]) for group, values in ratios.evaluate(rate, side, key, window_ms).items()}
+    sums: dict[Hashable, float] = {}
+    for series, gained in zip(side.series, increases.tolist(), strict=True):
+        group = key(series)
+        sums[group] = sums.get(group, 0.0) + gained
+    return sums
+
+
+def regular_increase(frame: Frame, window_ms: float) -> Floats | None:
+    """Increase of each counter over the window that ends at the last tick: float64[series].
+
+    None unless every series has every sample of the window and one before it, without gap or restart: then
+    `counters.trailing_increase` must judge. It says the same of regular samples, but takes a pass per target.
+    """
+    if not frame.series or len(frame.ticks) < 2:
+        return None
+    start = frame.at_ms[:, -1] - window_ms
+    left = np.sum(frame.at_ms <= start[:, np.newaxis], axis=1) - 1
+    if np.isnan(start).any() or (left < 0).any():
+        return None
+    low = int(left.min())
+    at_ms, values = frame.at_ms[:, low:], frame.values[:, low:]
+    apart = np.diff(at_ms, axis=1)
+    usual = (apart > 0) & (apart <= frame.gap_ms[:, np.newaxis])
+    wide_enough = window_ms >= frame.gap_ms / NOMINAL_PER_GAP
+    if not usual.all() or not wide_enough.all() or np.isnan(values).any() or frame.breaks[:, low + 1 :].any():
+        return None
+    rows, left = np.arange(len(left)), left - low
+    right = np.minimum(left + 1, values.shape[1] - 1)
+    width = np.maximum(at_ms[rows, right] - at_ms[rows, left], 1e-9)
+    at_start = values[rows, left] + (values[rows, right] - values[rows, left]) * (start - at_ms[rows, left]) / width
+    return np.asarray(values[:, -1] - at_start)

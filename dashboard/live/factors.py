@@ -14,7 +14,6 @@ import numpy as np
 from dashboard.live import current
 from dashboard.live.cache import offers
 from dashboard.live.scene import SHOWN_MS, WINDOWS_MS, Scene
-from dashboard.live.speed import recorded_sum
 from storage.records import Episode
 from telemetry import ratios
 from telemetry.catalog import cluster, engine, network
@@ -31,6 +30,7 @@ class Factor:
     """One factor. line: values at the ticks of a span of the scene, float64[tick], None where nothing offers it.
 
     more_is_faster: whether the speed follows the factor, or moves against it; None when neither.
+    grave: whether a slow-down by it deserves attention; fewer requests are no fault.
     """
 
     key: str
@@ -39,6 +39,7 @@ class Factor:
     source: Metric | Ratio
     line: Callable[[Scene, float], tuple[Ints, Floats] | None]
     more_is_faster: bool | None = True
+    grave: bool = True
 
 
 def _quotient(ratio: Ratio) -> Callable[[Scene, float], tuple[Ints, Floats] | None]:
@@ -48,8 +49,8 @@ def _quotient(ratio: Ratio) -> Callable[[Scene, float], tuple[Ints, Floats] | No
         if not offers(scene, ratio):
             return None
         names = ratios.stored_names(ratio)
-        frame = scene.engines.select(lambda series: series.metric in names)
-        frame = frame.between(scene.tick - span_ms - window - ratios.SILENT_MS, scene.tick)
+        frame = scene.engines.between(scene.tick - span_ms - window - ratios.SILENT_MS, scene.tick)
+        frame = frame.select(lambda series: series.metric in names)
         return _cut(frame, ratios.evaluate(ratio, frame, current.together, window).get(()), scene, span_ms)
 
     return line
@@ -68,7 +69,7 @@ def _running(scene: Scene, span_ms: float) -> tuple[Ints, Floats] | None:
     frame = frame.between(scene.tick - span_ms - SMOOTH_MS, scene.tick)
     if not frame.series:
         return None
-    values = recorded_sum(frame)
+    values = current.held_total(frame)
     first = np.searchsorted(frame.ticks, frame.ticks - SMOOTH_MS, side="right")
     known = np.concatenate(([0], np.cumsum(~np.isnan(values))))
     summed = np.concatenate(([0.0], np.cumsum(np.nan_to_num(values))))
@@ -98,7 +99,7 @@ def _foreign(scene: Scene, span_ms: float) -> tuple[Ints, Floats] | None:
     frame = frame.between(scene.tick - span_ms - window, scene.tick)
     if not len(frame.ticks):
         return None
-    decoding = recorded_sum(frame) > 0
+    decoding = current.held_total(frame) > 0
     busy, both = _running_count(decoding), _running_count(decoding & inside(frame.ticks, scene.episodes))
     first = np.searchsorted(frame.ticks, frame.ticks - window, side="right")
     places = np.arange(1, len(frame.ticks) + 1)
@@ -130,7 +131,7 @@ def factors(scene: Scene) -> tuple[Factor, ...]:
         else Factor("steps", "Steps", Unit.PER_SECOND, quotients.STREAM_TPS, _quotient(quotients.STREAM_TPS))
     )
     return (
-        Factor("running", "Running", Unit.REQUESTS, engine.REQUESTS_RUNNING, _running),
+        Factor("running", "Running", Unit.REQUESTS, engine.REQUESTS_RUNNING, _running, grave=False),
         steps,
         Factor("step_time", "Step time", Unit.SECONDS, quotients.ITL_MEAN, _quotient(quotients.ITL_MEAN), False),
         Factor(
@@ -156,7 +157,7 @@ def factors(scene: Scene) -> tuple[Factor, ...]:
 def decoding_ticks(scene: Scene) -> tuple[Ints, Bools]:
     """Ticks of the shown time, and whether tokens had increased in the 10 s before each."""
     frame = scene.recorded(cluster.RECORDED_DECODE)
-    return frame.ticks, recorded_sum(frame) > 0
+    return frame.ticks, current.held_total(frame) > 0
 
 
 def last(line: tuple[Ints, Floats] | None) -> float:

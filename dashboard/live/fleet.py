@@ -67,13 +67,15 @@ def column(scene: Scene, reading: Reading) -> dict[str, float]:
     if isinstance(reading.metric, Ratio):
         found = current.ratio(reading.metric, scene.nodes, scene.tick, by_target)
         return {str(name): value for name, value in found.items() if not np.isnan(value)}
-    values = current.newest(scene.nodes, scene.tick)
     rows: dict[str, list[int]] = {}
-    for row, series in enumerate(scene.nodes.series):
-        if series.metric == reading.metric.name:
-            rows.setdefault(series.target, []).append(row)
-    folded = {name: float(fold(values[index, None], reading.metric.across)[0]) for name, index in rows.items()}
-    return {name: value for name, value in folded.items() if not np.isnan(value)}
+    for row in scene.node_rows(reading.metric):
+        if not np.isnan(scene.node_now[row]):
+            rows.setdefault(scene.nodes.series[row].target, []).append(row)
+    return {name: _folded(scene.node_now[index], reading.metric) for name, index in rows.items()}
+
+
+def _folded(values: Floats, metric: Metric) -> float:
+    return float(values[0]) if len(values) == 1 else float(fold(values[:, np.newaxis], metric.across)[0])
 
 
 def lines(frame: Frame, reading: Reading) -> dict[str, Floats]:
@@ -83,7 +85,7 @@ def lines(frame: Frame, reading: Reading) -> dict[str, Floats]:
         return {str(name): values for name, values in found.items()}
     ticks = frame.ticks.astype(np.float64)
     return {
-        name: fold(ratios.hold(part.values, part.gap_ms, ticks), reading.metric.across)
+        name: fold(ratios.hold(part.values, part.gap_ms, ticks, read=~np.isnan(part.at_ms)), reading.metric.across)
         for name, part in rows_by_node(frame, reading.metric).items()
     }
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from dashboard.live.hub import Hub
 from dashboard.live.message import Builder
-from dashboard.live.scene import gather
+from dashboard.live.scene import Models, gather
 from pipeline.tail import Tail
 from storage.errors import StoreError
 from storage.store import Store
@@ -39,6 +39,7 @@ class Follower:
     def __init__(self, store: Store, tail: Tail, hub: Hub, clock: Callable[[], int]) -> None:
         self._store, self._tail, self._hub, self._clock = store, tail, hub, clock
         self._builder = Builder()
+        self._models = Models()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._told: int | None = None
@@ -56,7 +57,8 @@ class Follower:
 
     def _publish(self, tick: int) -> None:
         began, busy = time.perf_counter(), time.thread_time()
-        scene = gather(self._store, self._tail, tick, self._clock())
+        latency = self._builder.wants_latency(tick)
+        scene = gather(self._store, self._tail, tick, self._clock(), models=self._models, latency=latency)
         self._hub.publish(self._builder.message(scene))
         self._told = tick
         self.work.messages += 1

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dashboard.live.fleet import MAP, READINGS, TILE, lines
-from dashboard.live.nodes import map_metrics, short
+from dashboard.live.nodes import map_metrics, screen
 from dashboard.live.points import known, outlier, prefill_line
 from dashboard.live.scene import NODE_METRICS, Scene, names
 from pipeline.tail import Tail
@@ -33,7 +33,8 @@ def history(scene: Scene, tail: Tail, span_ms: float) -> dict[str, Any]:
     ticks = np.union1d(frame.ticks[frame.ticks >= start], shown.ticks).astype(np.int64)
     by_reading = {reading.key: _placed(lines(frame, reading), frame.ticks, ticks) for reading in READINGS}
     order = [target.name for target in scene.node_targets]
-    maps = {reading.key: [_numbers(by_reading[reading.key].get(name), len(ticks)) for name in order] for reading in MAP}
+    blank = np.full(len(ticks), np.nan)
+    maps = {r.key: [screen(by_reading[r.key].get(name, blank), r) for name in order] for r in MAP}
     recorded = {name: _recorded(shown, metric, ticks) for name, metric in RECORDED.items()}
     prefill = {"prefill": prefill_line(ticks, scene.episodes)}
     return {
@@ -54,10 +55,6 @@ def _placed(found: dict[str, Floats], ticks: Ints, wanted: Ints) -> dict[str, Fl
         placed[name] = np.full(len(wanted), np.nan)
         placed[name][places[inside]] = values[inside]
     return placed
-
-
-def _numbers(values: Floats | None, count: int) -> list[float | int | None]:
-    return [None] * count if values is None else [short(value) for value in values.tolist()]
 
 
 def _recorded(shown: Frame, metric: Metric, ticks: Ints) -> list[float | None]:

@@ -12,7 +12,7 @@ from dashboard.live.reasons import reason
 from dashboard.live.scene import Scene
 from telemetry.catalog import engine
 from telemetry.counters import increase
-from telemetry.frame import Frame
+from telemetry.frame import Frame, empty
 from telemetry.histograms import NEEDED, Estimate, bucket_increases, estimate, window_start
 from telemetry.model import Metric, Unit, part
 
@@ -29,15 +29,15 @@ class Percentiles:
     seconds: float
 
 
-def percentiles(scene: Scene, histogram: Metric, start_ms: float) -> Percentiles | None:
-    """Percentiles from start to the scene's tick over all engines; None where no engine offers the histogram."""
-    frame = {name: _part(scene.latency, histogram, name) for name in ("bucket", "sum", "count")}
+def percentiles(latency: Frame, tick: int, histogram: Metric, start_ms: float) -> Percentiles | None:
+    """Percentiles from start to the tick over all engines; None where no engine offers the histogram."""
+    frame = {name: _part(latency, histogram, name) for name in ("bucket", "sum", "count")}
     if not frame["count"].series:
         return None
-    buckets = bucket_increases(frame["bucket"], start_ms, scene.tick)
-    total, count = (_gained(frame[name], start_ms, scene.tick) for name in ("sum", "count"))
+    buckets = bucket_increases(frame["bucket"], start_ms, tick)
+    total, count = (_gained(frame[name], start_ms, tick) for name in ("sum", "count"))
     found = {name: estimate(buckets, total, count, level) for name, level in LEVELS.items()}
-    return Percentiles(found, count, (scene.tick - start_ms) / 1000.0)
+    return Percentiles(found, count, (tick - start_ms) / 1000.0)
 
 
 def _part(frame: Frame, histogram: Metric, name: str) -> Frame:
@@ -64,11 +64,12 @@ def estimate_cell(found: Estimate, name: str, unit: Unit) -> Cell:
 
 def latency_cells(scene: Scene) -> dict[str, Cell]:
     """ttft.* and itl.*, each with its window: "5m 0s, 212"."""
-    counts = _part(scene.latency, engine.TTFT, "count")
+    latency = empty() if scene.latency is None else scene.latency
+    counts = _part(latency, engine.TTFT, "count")
     start = window_start(counts, scene.tick)
     cells: dict[str, Cell] = {}
     for key, histogram in HISTOGRAMS.items():
-        found = percentiles(scene, histogram, start)
+        found = percentiles(latency, scene.tick, histogram, start)
         if found is None:
             why = unknown(reason(scene, histogram, part(histogram, "count"), otherwise="not offered by this engine"))
             cells |= {f"{key}.{name}": why for name in (*LEVELS, "window")}

@@ -19,6 +19,7 @@ from dashboard.live.sentence import Sentence, sentence
 from dashboard.live.speed import speed_cells
 from dashboard.live.why import Baselines, why_rows
 
+LATENCY_EVERY_MS = 5_000
 PREFILLS_MS = 60_000
 """Finished prefills are told again for this long, so that a client that missed one message misses none of them."""
 
@@ -28,6 +29,12 @@ class Builder:
     """Makes messages from scenes; keeps only what is too dear to compute each second."""
 
     baselines: Baselines = field(default_factory=Baselines)
+    latency: dict[str, Cell] = field(default_factory=dict)
+    latency_tick: int | None = None
+
+    def wants_latency(self, tick: int) -> bool:
+        """Whether the percentiles are due again: windows of minutes need no second's precision."""
+        return self.latency_tick is None or not 0 <= tick - self.latency_tick < LATENCY_EVERY_MS
 
     def message(self, scene: Scene) -> dict[str, Any]:
         """The whole message of a scene's tick."""
@@ -35,7 +42,9 @@ class Builder:
         problems = [*node_problems(scene), *engine_problems(scene)]
         told = sentence(scene, problems)
         rows, cause = why_rows(scene, node_readings, self.baselines.at(scene))
-        cells = speed_cells(scene) | latency_cells(scene) | cache_cells(scene) | machine_cells(scene) | {"why": cause}
+        if scene.latency is not None or not self.latency:
+            self.latency, self.latency_tick = latency_cells(scene), scene.tick
+        cells = speed_cells(scene) | self.latency | cache_cells(scene) | machine_cells(scene) | {"why": cause}
         recent = tuple(episode for episode in scene.episodes if episode.end_ms > scene.tick - PREFILLS_MS)
         return {
             "tick": scene.tick,

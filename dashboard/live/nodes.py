@@ -12,6 +12,7 @@ from dashboard.live.problems import Problem
 from dashboard.live.reasons import stored_metrics, target_reason
 from dashboard.live.scene import Scene
 from storage.records import TargetRow
+from telemetry.frame import Floats
 
 DIGITS = 4
 """Significant digits of the numbers that a map is drawn from."""
@@ -53,21 +54,29 @@ def short(value: float) -> float | int | None:
 
 
 def map_columns(scene: Scene, columns: Columns) -> dict[str, list[float | int | None]]:
-    """Newest value of every map, one per node in the nodes' order."""
+    """Newest value of every map in the unit it is shown in, one per node in the nodes' order."""
     names = [target.name for target in scene.node_targets]
-    return {reading.key: [short(value) for value in in_order(columns[reading.key], names)] for reading in MAP}
+    return {reading.key: screen(in_order(columns[reading.key], names), reading) for reading in MAP}
+
+
+def screen(values: Floats, reading: Reading) -> list[float | int | None]:
+    """Numbers of a map, as short as its colours and its hover text allow."""
+    return [short(value) for value in (values * formatting.AXES[reading.unit].scale).tolist()]
 
 
 def map_metrics() -> list[dict[str, Any]]:
-    """What the maps show. value × scale is in `unit`; low and high are null where the colours follow what was seen."""
+    """What the maps show, in `unit`; low and high are null where the colours follow what was seen."""
     return [
         {
             "key": reading.key,
             "label": reading.label,
             "unit": formatting.AXES[reading.unit].unit,
-            "scale": formatting.AXES[reading.unit].scale,
-            "low": reading.low,
-            "high": reading.high,
+            "low": _scaled(reading.low, reading),
+            "high": _scaled(reading.high, reading),
         }
         for reading in MAP
     ]
+
+
+def _scaled(end: float | None, reading: Reading) -> float | None:
+    return None if end is None else end * formatting.AXES[reading.unit].scale

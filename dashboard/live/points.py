@@ -11,12 +11,13 @@ from dashboard.live import current
 from dashboard.live.fleet import Columns, extreme, in_order
 from dashboard.live.machine import newest_recorded
 from dashboard.live.scene import Scene
-from dashboard.live.speed import recorded_sum
 from storage.records import Episode
 from telemetry.catalog import cluster
 from telemetry.catalog import ratios as quotients
 from telemetry.frame import Ints
+from telemetry.model import Series
 
+LATE_MS = 5_000
 APART = 0.10
 """A node is named as outlier of utilisation when it is this far from the mean."""
 
@@ -30,7 +31,7 @@ def points(scene: Scene, columns: Columns) -> dict[str, Any]:
     """Newest point of every line, base units; None where unknown. Prefill is known only once a prefill has ended."""
     use = columns["utilization"]
     values = in_order(use, list(use))
-    decode = recorded_sum(scene.recorded(cluster.RECORDED_DECODE).between(scene.tick, scene.tick))
+    decode = current.held_total(scene.recorded(cluster.RECORDED_DECODE).between(scene.tick - LATE_MS, scene.tick))
     worst_cage = newest_recorded(scene, cluster.CLUSTER_WORST_CAGE)
     return {
         "decode": known(float(decode[-1])) if len(decode) else None,
@@ -41,7 +42,7 @@ def points(scene: Scene, columns: Columns) -> dict[str, Any]:
         "util_outlier": outlier(use),
         "net": known(newest_recorded(scene, cluster.CLUSTER_TRANSMIT)),
         "net_worst": known(worst_cage),
-        "net_worst_name": busiest_cage(scene) if math.isfinite(worst_cage) else None,
+        "net_worst_name": busiest_cage(scene, worst_cage),
     }
 
 
@@ -54,17 +55,26 @@ def outlier(use: dict[str, float]) -> str | None:
     return found[0] if found is not None and found[1] >= APART else None
 
 
-def busiest_cage(scene: Scene) -> str | None:
-    """Node and cage that send or receive most: "spark-03 p1"."""
-    best: tuple[float, str] | None = None
+def busiest_cage(scene: Scene, rate: float) -> str | None:
+    """Node and cage that send or receive most, which is `rate`: "spark-03 p1". None where the rate is not known.
+
+    Receiving is looked at only where no cage sends that much: on a ring both are the same.
+    """
+    if not math.isfinite(rate):
+        return None
+    best = (-1.0, "")
     for ratio in (quotients.INTERCONNECT_TRANSMIT, quotients.INTERCONNECT_RECEIVE):
-        rates = current.ratio(
-            ratio, scene.nodes, scene.tick, lambda series: (series.target, series.label("cage") or "")
-        )
-        for (target, cage), value in rates.items():  # type: ignore[misc]
-            if not math.isnan(value) and (best is None or value > best[0]):
+        for (target, cage), value in current.ratio(ratio, scene.nodes, scene.tick, by_cage).items():  # type: ignore[misc]
+            if value > best[0]:
                 best = (value, f"{target} {cage}".strip())
-    return None if best is None else best[1]
+        if best[0] >= rate * (1 - 1e-3):
+            break
+    return best[1] or None
+
+
+def by_cage(series: Series) -> tuple[str, str]:
+    """A cage's two functions belong together."""
+    return series.target, series.label("cage") or ""
 
 
 def prefill_line(ticks: Ints, episodes: tuple[Episode, ...]) -> list[float | None]:

@@ -17,8 +17,7 @@ from dashboard.live.reasons import CALM_STATES, state_words
 from dashboard.live.scene import Scene
 from storage.records import TargetRow
 from telemetry.catalog import engine, gpu, memory, network
-from telemetry.fleet import fold
-from telemetry.frame import Floats, Frame
+from telemetry.frame import Bools, Floats
 from telemetry.model import Fold, Metric
 from telemetry.phases import Phase
 
@@ -32,96 +31,125 @@ class Problem:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
 class Recent:
-    """What a node has reported lately."""
+    """What the nodes have reported lately, side by side. names: the nodes that have reported anything."""
 
-    frame: Frame
-    tick: int
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._frame = scene.nodes.between(scene.tick - SECONDS * 1000.0, scene.tick)
+        self.names = [target.name for target in scene.node_targets]
+        self._place = {name: place for place, name in enumerate(self.names)}
 
     def samples(self, metric: Metric, seconds: float, how: Fold = Fold.MAX) -> Floats:
-        """Known samples of the last seconds, over the node's devices folded by `how`."""
-        part = self.frame.between(self.tick - seconds * 1000.0, self.tick)
-        folded = fold(part.select(lambda series: series.metric == metric.name).values, how)
-        return folded[~np.isnan(folded)]
+        """Samples of the last seconds, over a node's devices folded by `how`: float64[node, tick]."""
+        rows = [row for row in self._scene.node_rows(metric) if self._frame.series[row].target in self._place]
+        recent = self._frame.ticks >= self._scene.tick - seconds * 1000.0
+        values = self._frame.values[rows][:, recent]
+        found = np.full((len(self.names), int(recent.sum())), np.nan)
+        for place, line in zip((self._place[self._frame.series[row].target] for row in rows), values, strict=True):
+            found[place] = (np.fmin if how is Fold.MIN else np.fmax)(found[place], line)
+        return found
 
 
+SECONDS = 20.0
 NOT_YET = "not yet scraped"
 MINIMUM = 3
 """With fewer samples in its window nothing is said of a node."""
+
+
+def always(samples: Floats, holds: Bools) -> Bools:
+    """Nodes for which something holds in every known sample, of which there are enough: bool[node]."""
+    known = ~np.isnan(samples)
+    return np.asarray((holds | ~known).all(axis=1) & (known.sum(axis=1) >= MINIMUM))
+
+
+def _last(samples: Floats, place: int) -> float:
+    line = samples[place]
+    return float(line[~np.isnan(line)][-1])
+
+
+Found = list[tuple[int, str, str]]
+"""(position of the node, level, words)."""
+
 THERMAL_SOFTWARE, THERMAL_HARDWARE, POWER_BRAKE = 0x20, 0x40, 0x80
 THROTTLE_WORDS = {
-    POWER_BRAKE: "power brake",
-    THERMAL_HARDWARE: "hardware thermal",
-    THERMAL_SOFTWARE: "software thermal",
+    POWER_BRAKE: ("critical", "power brake"),
+    THERMAL_HARDWARE: ("critical", "hardware thermal"),
+    THERMAL_SOFTWARE: ("warning", "software thermal"),
 }
 
 
-def throttling(node: Recent) -> tuple[str, str] | None:
-    """A thermal or power-brake bit in every sample of 10 s."""
-    masks = node.samples(gpu.GPU_CLOCK_EVENT_REASONS, 10).astype(np.int64)
-    if len(masks) < MINIMUM:
-        return None
-    for bit, words in THROTTLE_WORDS.items():
-        if (masks & bit).all():
-            return ("warning" if bit == THERMAL_SOFTWARE else "critical"), f"is throttling ({words})"
-    return None
+def _bits(samples: Floats, mask: int) -> Bools:
+    return np.asarray((np.nan_to_num(samples).astype(np.int64) & mask) != 0)
+
+
+def throttling(recent: Recent) -> Found:
+    """A thermal or power-brake bit in every sample of 10 s; of several bits the gravest."""
+    masks = recent.samples(gpu.GPU_CLOCK_EVENT_REASONS, 10)
+    found: dict[int, tuple[str, str]] = {}
+    for bit, (grade, words) in THROTTLE_WORDS.items():
+        for place in np.flatnonzero(always(masks, _bits(masks, bit))):
+            found.setdefault(int(place), (grade, f"is throttling ({words})"))
+    return [(place, *told) for place, told in found.items()]
 
 
 BUSY, SLOW_HERTZ, FAINT_WATTS, COOL_CELSIUS, LOCKED_HERTZ = 0.80, 1.4e9, 30.0, 75.0, 1.5e9
 
 
-def power_delivery(node: Recent) -> tuple[str, str] | None:
+def power_delivery(recent: Recent) -> Found:
     """Busy, cool and not throttled by heat, yet slow and faint for 20 s: the power supply holds the GPU down."""
-    wanted: list[tuple[Metric, Callable[[Floats], Floats]]] = [
-        (gpu.GPU_UTILIZATION, lambda values: values >= BUSY),
-        (gpu.GPU_SM_CLOCK, lambda values: values < SLOW_HERTZ),
-        (gpu.GPU_POWER, lambda values: values < FAINT_WATTS),
-        (gpu.GPU_TEMPERATURE, lambda values: values < COOL_CELSIUS),
-    ]
-    for metric, holds in wanted:
-        values = node.samples(metric, 20)
-        if len(values) < MINIMUM or not holds(values).all():
-            return None
-    masks = node.samples(gpu.GPU_CLOCK_EVENT_REASONS, 20).astype(np.int64)
-    ceiling = node.samples(gpu.GPU_SM_CLOCK_MAX, 20)
-    if (masks & (THERMAL_SOFTWARE | THERMAL_HARDWARE | POWER_BRAKE)).any() or (ceiling < LOCKED_HERTZ).any():
-        return None
-    clock = formatting.text(float(node.samples(gpu.GPU_SM_CLOCK, 20)[-1]), gpu.GPU_SM_CLOCK.unit)
-    power = formatting.text(float(node.samples(gpu.GPU_POWER, 20)[-1]), gpu.GPU_POWER.unit)
-    return "critical", f"gets too little power ({clock}, {power} while busy)"
+    use, clock = recent.samples(gpu.GPU_UTILIZATION, SECONDS), recent.samples(gpu.GPU_SM_CLOCK, SECONDS)
+    power, heat = recent.samples(gpu.GPU_POWER, SECONDS), recent.samples(gpu.GPU_TEMPERATURE, SECONDS)
+    held_down = always(use, use >= BUSY) & always(clock, clock < SLOW_HERTZ)
+    held_down &= always(power, power < FAINT_WATTS) & always(heat, heat < COOL_CELSIUS)
+    if not held_down.any():
+        return []
+    masks = recent.samples(gpu.GPU_CLOCK_EVENT_REASONS, SECONDS)
+    hot = _bits(masks, THERMAL_SOFTWARE | THERMAL_HARDWARE | POWER_BRAKE).any(axis=1)
+    locked = (recent.samples(gpu.GPU_SM_CLOCK_MAX, SECONDS) < LOCKED_HERTZ).any(axis=1)
+    found: Found = []
+    for place in np.flatnonzero(held_down & ~hot & ~locked).tolist():
+        slow = formatting.text(_last(clock, place), gpu.GPU_SM_CLOCK.unit)
+        faint = formatting.text(_last(power, place), gpu.GPU_POWER.unit)
+        found.append((place, "critical", f"gets too little power ({slow}, {faint} while busy)"))
+    return found
 
 
-def gpu_reading(node: Recent) -> tuple[str, str] | None:
+def gpu_reading(recent: Recent) -> Found:
     """NVML lost its GPU, or does not answer."""
-    codes = node.samples(gpu.GPU_READING_STATE, 10)
-    words = formatting.state(float(codes[-1]), gpu.READING_STATES) if len(codes) else "ok"
-    return (
-        None
-        if words in ("ok", "not supported", formatting.UNKNOWN_TEXT)
-        else ("critical", f"cannot read its GPU ({words})")
-    )
+    codes = recent.samples(gpu.GPU_READING_STATE, 10)
+    found: Found = []
+    for place in np.flatnonzero(always(codes, codes > 0)).tolist():
+        words = formatting.state(_last(codes, place), gpu.READING_STATES)
+        if words != "not supported":
+            found.append((place, "critical", f"cannot read its GPU ({words})"))
+    return found
 
 
-def _limited(metric: Metric, seconds: float, how: Fold, words: str) -> Callable[[Recent], tuple[str, str] | None]:
-    def check(node: Recent) -> tuple[str, str] | None:
-        values = node.samples(metric, seconds, how)
-        if len(values) < MINIMUM or metric.limits is None:
-            return None
-        mildest = float(values.max() if metric.limits.low else values.min())
-        grade = level(mildest, metric.limits)
-        return None if grade == "ok" else (grade, words.format(formatting.text(float(values[-1]), metric.unit)))
+def _limited(metric: Metric, how: Fold, words: str) -> Callable[[Recent], Found]:
+    """A catalogue limit passed in every sample of 10 s."""
+
+    def check(recent: Recent) -> Found:
+        values = recent.samples(metric, 10, how)
+        found: Found = []
+        for place in np.flatnonzero((~np.isnan(values)).sum(axis=1) >= MINIMUM).tolist():
+            line = values[place][~np.isnan(values[place])]
+            mildest = float(line.max() if metric.limits is not None and metric.limits.low else line.min())
+            grade = level(mildest, metric.limits)
+            if grade != "ok":
+                found.append((place, grade, words.format(formatting.text(float(line[-1]), metric.unit))))
+        return found
 
     return check
 
 
-NODE_CHECKS: tuple[Callable[[Recent], tuple[str, str] | None], ...] = (
+NODE_CHECKS: tuple[Callable[[Recent], Found], ...] = (
     gpu_reading,
     power_delivery,
     throttling,
-    _limited(memory.MEMORY_HEADROOM, 10, Fold.MIN, "has {} of memory left"),
-    _limited(gpu.GPU_TEMPERATURE, 10, Fold.MAX, "has a GPU at {}"),
-    _limited(memory.CMA_DEFECT, 10, Fold.MAX, "loses memory to a kernel defect (CMA)"),
+    _limited(memory.MEMORY_HEADROOM, Fold.MIN, "has {} of memory left"),
+    _limited(gpu.GPU_TEMPERATURE, Fold.MAX, "has a GPU at {}"),
+    _limited(memory.CMA_DEFECT, Fold.MAX, "loses memory to a kernel defect (CMA)"),
 )
 
 
@@ -139,20 +167,14 @@ def silence(target: TargetRow, scene: Scene) -> Problem | None:
 
 
 def node_problems(scene: Scene) -> list[Problem]:
-    """Problems of nodes, of each the gravest first."""
+    """Problems of nodes: silence first, then what they report."""
     found = [problem for target in scene.node_targets if (problem := silence(target, scene))]
     gone = {problem.target for problem in found}
-    rows: dict[str, list[int]] = {}
-    for row, series in enumerate(scene.nodes.series):
-        rows.setdefault(series.target, []).append(row)
-    for target in scene.node_targets:
-        if target.name in gone or target.name not in rows:
-            continue
-        node = Recent(scene.nodes.between(scene.tick - 20_000, scene.tick).take(rows[target.name]), scene.tick)
-        found += [
-            Problem(grade, target.name, text) for check in NODE_CHECKS for grade, text in filter(None, [check(node)])
-        ]
-    return found + links_down(scene)
+    recent = Recent(scene)
+    for check in NODE_CHECKS:
+        told = ((recent.names[place], grade, text) for place, grade, text in check(recent))
+        found += [Problem(grade, name, text) for name, grade, text in told if name not in gone]
+    return found + [problem for problem in links_down(scene) if problem.target not in gone]
 
 
 def links_down(scene: Scene) -> list[Problem]:
@@ -170,10 +192,11 @@ def links_down(scene: Scene) -> list[Problem]:
 
 def _by_cage(scene: Scene, metric: Metric) -> dict[tuple[str, str], float]:
     """Sum over a cage's functions of newest values, where known."""
-    part = scene.nodes.select(lambda series: series.metric == metric.name)
     sums: dict[tuple[str, str], float] = {}
-    for series, value in zip(part.series, current.newest(part, scene.tick), strict=True):
+    for row in scene.node_rows(metric):
+        value = scene.node_now[row]
         if not np.isnan(value):
+            series = scene.nodes.series[row]
             key = (series.target, series.label("cage") or "")
             sums[key] = sums.get(key, 0.0) + float(value)
     return sums

@@ -16,7 +16,7 @@ from telemetry import ratios
 from telemetry.catalog import cluster, engine, gpu, memory, network
 from telemetry.catalog import ratios as quotients
 from telemetry.counters import NOMINAL_PER_GAP
-from telemetry.frame import Frame, empty
+from telemetry.frame import Floats, Frame, empty
 from telemetry.histograms import WINDOW_MAX_MS
 from telemetry.model import Metric, Ratio, part
 
@@ -86,7 +86,7 @@ class Scene:
 
     commit_ms: when the newest commit was made. absences: those that last.
     nodes: node metrics (and output tokens) of the last NODE_MS; engines: engine metrics and recorded series of
-    SHOWN_MS + LEAD_MS; latency: parts of the latency histograms over an hour.
+    SHOWN_MS + LEAD_MS; latency: parts of the latency histograms over an hour, None where it was not asked for.
     episodes: finished prefills of the shown time. models: what each engine target serves.
     """
 
@@ -97,7 +97,7 @@ class Scene:
     absences: tuple[Absence, ...] = ()
     nodes: Frame = field(default_factory=empty)
     engines: Frame = field(default_factory=empty)
-    latency: Frame = field(default_factory=empty)
+    latency: Frame | None = None
     episodes: tuple[Episode, ...] = ()
     models: Mapping[str, str] = field(default_factory=dict)
 
@@ -115,6 +115,22 @@ class Scene:
             if series.target not in found and read[row].any():
                 found[series.target] = int(self.nodes.ticks[np.flatnonzero(read[row])[-1]])
         return found
+
+    @cached_property
+    def node_now(self) -> Floats:
+        """Newest value of each row of `nodes`: float64[series]."""
+        return current.newest(self.nodes, self.tick)
+
+    @cached_property
+    def _node_index(self) -> Mapping[str, list[int]]:
+        index: dict[str, list[int]] = {}
+        for row, series in enumerate(self.nodes.series):
+            index.setdefault(series.metric, []).append(row)
+        return index
+
+    def node_rows(self, metric: Metric) -> list[int]:
+        """Rows of `nodes` that hold a metric."""
+        return self._node_index.get(metric.name, [])
 
     def alive(self, target: TargetRow) -> bool:
         """Whether a target was read within its gap, so that what is known of it is of now.
@@ -153,8 +169,31 @@ def names(metrics: tuple[Metric, ...]) -> frozenset[str]:
     return frozenset(metric.name for metric in metrics)
 
 
-def gather(store: Store, tail: Tail, tick: int, now_ms: int) -> Scene:
-    """Read what the message of a tick needs."""
+MODELS_EVERY_MS = 10_000
+MODEL_FACTS = ("model_alias", "served_models")
+"""Facts that name the model of an engine; the last one that is known counts."""
+
+
+@dataclass
+class Models:
+    """What each engine target serves, read anew every ten seconds: facts hardly change."""
+
+    read_ms: int | None = None
+    known: Mapping[str, str] = field(default_factory=dict)
+
+    def at(self, store: Store, now_ms: int) -> Mapping[str, str]:
+        """Model by engine target."""
+        if self.read_ms is None or not 0 <= now_ms - self.read_ms < MODELS_EVERY_MS:
+            found = [fact for name in MODEL_FACTS for fact in store.facts(at_ms=now_ms, name=name)]
+            self.known = {fact.target: fact.value.split(",")[0].strip() for fact in found}
+            self.read_ms = now_ms
+        return self.known
+
+
+def gather(
+    store: Store, tail: Tail, tick: int, now_ms: int, *, models: Models | None = None, latency: bool = False
+) -> Scene:
+    """Read what the message of a tick needs. latency: with the histograms of the last hour."""
     targets = tuple(store.targets())
     commit = store.latest_commit()
     sources = [row.name for row in targets if row.kind == "engine"]
@@ -173,19 +212,14 @@ def gather(store: Store, tail: Tail, tick: int, now_ms: int) -> Scene:
             end_ms=tick,
             targets=[*sources, *recorded, cluster.CLUSTER_TARGET],
         ),
-        latency=tail.frame(names(LATENCY_METRICS), start_ms=tick - WINDOW_MAX_MS, end_ms=tick, targets=sources),
+        latency=_latency(tail, tick, sources) if latency else None,
         episodes=tuple(episode for name in recorded for episode in _episodes(store, name, start, tick)),
-        models=_models(store, now_ms),
+        models=(models or Models()).at(store, now_ms),
     )
 
 
-MODEL_FACTS = ("model_alias", "served_models")
-"""Facts that name the model of an engine; the last one that is known counts."""
-
-
-def _models(store: Store, now_ms: int) -> dict[str, str]:
-    found = [fact for name in MODEL_FACTS for fact in store.facts(at_ms=now_ms, name=name)]
-    return {fact.target: fact.value.split(",")[0].strip() for fact in found}
+def _latency(tail: Tail, tick: int, sources: list[str]) -> Frame:
+    return tail.frame(names(LATENCY_METRICS), start_ms=tick - WINDOW_MAX_MS, end_ms=tick, targets=sources)
 
 
 def _episodes(store: Store, target: str, start: int, end: int) -> list[Episode]:

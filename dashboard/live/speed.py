@@ -12,12 +12,10 @@ from dashboard.live.cells import Cell, cell, unknown, words
 from dashboard.live.prefill import running_text
 from dashboard.live.reasons import reason
 from dashboard.live.scene import SHOWN_MS, WINDOWS_MS, Scene
-from telemetry import ratios
 from telemetry.catalog import cluster, engine
 from telemetry.catalog import ratios as quotients
 from telemetry.counters import active_windows
 from telemetry.fleet import fold
-from telemetry.frame import Floats, Frame
 from telemetry.model import Fold, Metric, Unit
 from telemetry.phases import DECODING_MS
 
@@ -25,15 +23,9 @@ TPS = Unit.TOKENS_PER_SECOND
 NO_TOKENS = "no token in the shown time"
 
 
-def recorded_sum(frame: Frame) -> Floats:
-    """Sum of a recorded series over all deployments at each tick: float64[tick]."""
-    ticks = frame.ticks.astype(np.float64)
-    return ratios.total(ratios.hold(frame.values, frame.gap_ms, ticks), ticks)
-
-
 def peak(scene: Scene, metric: Metric) -> float:
     """Largest sum over deployments in the shown time, NaN when nothing is known."""
-    values = recorded_sum(scene.recorded(metric))
+    values = current.held_total(scene.recorded(metric))
     return float(np.nanmax(values)) if np.isfinite(values).any() else math.nan
 
 
@@ -43,8 +35,7 @@ def mean_while_decoding(scene: Scene) -> float:
     shown = scene.engines.between(scene.tick - SHOWN_MS, scene.tick).select(lambda series: series.metric == name)
     if not shown.series:
         return math.nan
-    held = ratios.hold(shown.values, shown.gap_ms, shown.ticks.astype(np.float64))
-    tokens = ratios.total(held, shown.ticks.astype(np.float64))
+    tokens = current.held_total(shown)
     at_ms = fold(shown.at_ms, Fold.MEAN)
     windows = active_windows(np.where(np.isnan(at_ms), shown.ticks, at_ms), tokens, DECODING_MS)
     seconds = sum(end - start for start, end, _ in windows) / 1000.0

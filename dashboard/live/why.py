@@ -56,7 +56,7 @@ class Compared:
     @property
     def slows(self) -> bool:
         """Whether the deviation makes decoding slower."""
-        return self.factor.more_is_faster is not None and (self.deviation < 0) == self.factor.more_is_faster
+        return self.factor.grave and (self.deviation < 0) == self.factor.more_is_faster
 
 
 def compare(scene: Scene, known: Mapping[str, float]) -> list[Compared]:
