@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from cli import configs, discover
@@ -48,7 +48,7 @@ def main(settings: Settings) -> int:
     config = configs.collector(settings)
     targets = (*config.nodes, *config.engines)
     if not targets:
-        return _nothing_configured()
+        return nothing_configured()
     verdicts = asyncio.run(_look_at_all(targets))
     for target, verdict in zip(targets, verdicts, strict=True):
         mark = "ok  " if verdict.good else "FAIL"
@@ -60,13 +60,14 @@ def main(settings: Settings) -> int:
     return int(good < len(targets))
 
 
-def _nothing_configured() -> int:
+def nothing_configured(ports: Sequence[int] = discover.PORTS) -> int:
+    """Say what `run` would do then; 0, as nothing is wrong."""
     print("Nothing is configured: `run` would start an agent for this machine and read it.")
-    found = discover.engines()
+    found = discover.engines(ports)
     for engine in found:
         print(f"It would also read {engine.what} at {engine.url}.")
     if not found:
-        print(f"No engine answers on ports {', '.join(map(str, discover.PORTS))} of this machine.")
+        print(f"No engine answers on ports {', '.join(map(str, ports))} of this machine.")
     print("Name targets with --node NAME=URL and --engine URL, or in tachograph.toml.")
     return 0
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from cli import configs
-from pipeline import collector
+from pipeline.collector import run
 from settings import Settings
 
 
 def main(settings: Settings) -> int:
+    """The collector's exit status."""
     configs.make_store_directory(settings.store)
-    return collector.run(configs.collector(settings))
+    return run(configs.collector(settings))

@@ -23,7 +23,7 @@ class Found:
     what: str
 
 
-def engines(ports: Sequence[int] = PORTS) -> tuple[Found, ...]:
+def engines(ports: Sequence[int]) -> tuple[Found, ...]:
     """Engines that answer on these ports of the loopback address, in the order of the ports."""
     return tuple(found for port, probe in zip(ports, _look(ports), strict=True) if (found := _engine(port, probe)))
 

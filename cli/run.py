@@ -6,6 +6,7 @@ import asyncio
 import dataclasses
 import re
 import socket
+from collections.abc import Sequence
 
 from cli import discover, hub
 from cli.supervisor import Child, Supervisor
@@ -46,11 +47,13 @@ def with_local_agent(settings: Settings) -> tuple[Settings, Child | None]:
     return settings, Child("agent", hub.command("agent"), to_environment(settings))
 
 
-def with_local_engines(settings: Settings) -> Settings:
+def with_local_engines(settings: Settings, ports: Sequence[int] = discover.PORTS) -> Settings:
     """Read the engines found on this machine's usual ports, and say so."""
-    found = discover.engines() if settings.discover else ()
+    found = discover.engines(ports) if settings.discover else ()
     for engine in found:
         print(f"Found {engine.what} at {engine.url}: reading it. To keep it: --engine {engine.url}", flush=True)
     if settings.discover and not found:
-        print(f"No engine on ports {', '.join(map(str, discover.PORTS))} of this machine; name one with --engine URL.")
+        print(
+            f"No engine on ports {', '.join(map(str, ports))} of this machine; name one with --engine URL.", flush=True
+        )
     return dataclasses.replace(settings, engines={engine.name: engine.url for engine in found})

@@ -212,13 +212,27 @@ def test_text_of_strangers() -> None:
     assert printable("a\x1b[31mb\n" + "c" * 200) == "a�[31mb�" + "c" * 92
 
 
-def test_nothing_configured(unused: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(discover, "PORTS", (unused,))
-    monkeypatch.setattr(discover.engines, "__defaults__", ((unused,),))
-    status, lines = checked(Settings(), capsys)
-    assert status == 0
+def test_nothing_configured(unused: int, capsys: pytest.CaptureFixture[str]) -> None:
+    assert check.nothing_configured((unused,)) == 0
+    lines = capsys.readouterr().out.splitlines()
     assert lines[1] == f"No engine answers on ports {unused} of this machine."
     assert len(lines) == 3
+    with serving({"/metrics": (200, VLLM)}) as url:
+        assert check.nothing_configured((unused, int(url.rpartition(":")[2]))) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == f"It would also read vLLM serving Kimi-K3 at {url}."
+    assert len(lines) == 3
+
+
+def test_run_reads_the_engines_it_finds_and_says_so(unused: int, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving({"/metrics": (200, VLLM)}) as url:
+        ports = (unused, int(url.rpartition(":")[2]))
+        found = run.with_local_engines(Settings(), ports)
+        assert run.with_local_engines(Settings(discover=False), ports).engines == {}
+    assert found.engines == {url.removeprefix("http://"): url}
+    assert capsys.readouterr().out == f"Found vLLM serving Kimi-K3 at {url}: reading it. To keep it: --engine {url}\n"
+    assert run.with_local_engines(Settings(), (unused,)).engines == {}
+    assert capsys.readouterr().out == f"No engine on ports {unused} of this machine; name one with --engine URL.\n"
 
 
 def test_engines_are_found_once(unused: int, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
+import logging
+import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 
 import pytest
 
+from cli import agent, logs
 from cli.main import COMMANDS, main, parser
 from cli.supervisor import ROOT
-from settings import TABLE
+from collectors.node.command import parser as agent_parser
+from settings import TABLE, Settings
 
 
 def test_every_flag_of_the_table_is_a_flag_of_its_commands() -> None:
@@ -55,6 +61,44 @@ def test_wrong_settings_end_with_2_and_all_sentences(capsys: pytest.CaptureFixtu
         "  --interval: '0' is wrong, expected a number from 0.2 to 60\n"
         "  --port: 'x' is wrong, expected a whole number from 0 to 65535\n"
     )
+
+
+def test_the_agent_is_told_what_the_settings_say() -> None:
+    settings = Settings(agent_host="10.0.0.1", agent_port=99, agent_root="/host", agent_token_file="/etc/token")
+    wanted = ["--host", "10.0.0.1", "--port", "99", "--root", "/host"]
+    assert agent.arguments(settings)[1:] == (str(ROOT / "agent.py"), *wanted, "--token-file", "/etc/token")
+    without = dataclasses.replace(settings, agent_token_file=None)
+    assert agent.arguments(without)[1:] == (str(ROOT / "agent.py"), *wanted)
+    assert vars(agent_parser().parse_args(list(agent.arguments(settings)[2:])))["port"] == 99
+
+
+@pytest.fixture
+def loggers() -> Iterator[None]:
+    """Put logging back as pytest wants it."""
+    root, noisy = logging.getLogger(), [logging.getLogger(name) for name in logs.NOISY]
+    kept = root.level, list(root.handlers), [logger.level for logger in noisy]
+    yield
+    root.setLevel(kept[0])
+    root.handlers[:] = kept[1]
+    for logger, level in zip(noisy, kept[2], strict=True):
+        logger.setLevel(level)
+
+
+def test_log_lines(loggers: None, capsys: pytest.CaptureFixture[str]) -> None:
+    logs.configure("web", "warning")
+    logging.getLogger("a").info("unseen")
+    logging.getLogger("a").warning("seen")
+    assert re.fullmatch(r"\d\d:\d\d:\d\d web     WARNING seen\n", capsys.readouterr().err)
+    logs.configure("web", "info")
+    logging.getLogger("apscheduler.executors").info("unseen")
+    logging.getLogger("a").info("seen")
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_debugging_shows_the_libraries_too(loggers: None, capsys: pytest.CaptureFixture[str]) -> None:
+    logs.configure("web", "debug")
+    logging.getLogger("apscheduler.executors").debug("seen")
+    assert "seen" in capsys.readouterr().err
 
 
 def test_version_from_the_command_line() -> None:
