@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import numpy as np
 from sqlalchemy import ColumnElement, Connection, Engine, LargeBinary, cast, create_engine, event, func
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.pool import QueuePool
@@ -17,6 +18,14 @@ from sqlalchemy.sql.dml import Insert
 from sqlalchemy.sql.schema import Table
 
 from storage import errors
+
+
+def _plain(number: Any) -> int:
+    return int(number)
+
+
+for integer in (np.int32, np.int64):
+    sqlite3.register_adapter(integer, _plain)  # the driver would bind a numpy integer as a blob
 
 PAGE_BYTES = 8192
 """Six packed rows to a page, against three of the default size: 15 % smaller files, less work per tick."""

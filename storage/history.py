@@ -15,8 +15,9 @@ from sqlalchemy import BigInteger, Connection, Select, case, func, select
 from storage import schema
 from storage.codec import pick, unpack_joined
 from storage.dialect import Sqlite
+from storage.errors import StoreBroken
 from storage.layouts import Ids, Layouts
-from storage.read import AT_ONCE, HOT, among
+from storage.read import AT_ONCE, HOT
 from telemetry.counters import BREAKING, NOMINAL_PER_GAP, Step
 from telemetry.frame import Bools, Floats, Frame, Ints, empty
 from telemetry.model import Series
@@ -132,13 +133,13 @@ def _pieces(connection: Connection, dialect: Sqlite, plan: Plan, start: int, end
 
 def _query(dialect: Sqlite, plan: Plan) -> Select[*tuple[Any, ...]]:
     """Texts of ticks, instants, layouts and data, each joined over rows in one order; no data where none is wanted."""
-    useful = plan.layouts[plan.width > 0].tolist()
-    names = sorted(set(plan.targets))
-    data = case((HOT.layout.in_(useful), HOT.data))
+    idle = plan.layouts[plan.width == 0].tolist()
+    data = case((HOT.layout.not_in(idle), HOT.data)) if idle else HOT.data
     texts = select(*(dialect.joined(column) for column in (HOT.tick, HOT.at_ms, HOT.layout, data)))
-    return texts.where(
-        HOT.layout.in_(plan.layouts.tolist()), among(HOT.target, names if len(names) < AT_ONCE else None)
-    )
+    names = sorted(set(plan.targets))
+    if len(names) < AT_ONCE:
+        return texts.where(HOT.target.in_(names))  # the plan has all layouts of its targets
+    return texts.where(HOT.layout.in_(plan.layouts.tolist()))
 
 
 def _piece(plan: Plan, texts: Sequence[bytes | None]) -> Piece:
@@ -147,7 +148,11 @@ def _piece(plan: Plan, texts: Sequence[bytes | None]) -> Piece:
     width = plan.width[layout]
     count = plan.count[layout]
     place = plan.columns[_runs(plan.begin[layout], count)] + np.repeat(np.cumsum(width) - width, count)
-    return Piece(ticks.astype(np.int64), at_ms, layout, pick(texts[3] or b"", int(width.sum()), place))
+    try:
+        values = pick(texts[3] or b"", int(width.sum()), place)
+    except ValueError as error:
+        raise StoreBroken(f"rows from tick {ticks[0]:.0f} on do not fit their layouts: {error}") from error
+    return Piece(ticks.astype(np.int64), at_ms, layout, values)
 
 
 def _runs(begin: Ints, count: Ints) -> Ints:

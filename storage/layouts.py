@@ -31,6 +31,7 @@ class Layouts:
         self._target: dict[int, str] = {}
         self._tuples: dict[int, tuple[Series, ...]] = {}
         self._numbers: dict[tuple[str, str], int] = {}
+        self._widths: dict[int, int] = {}
         self._newest: dict[str, tuple[tuple[Series, ...], int]] = {}
 
     def number(self, target: str, series: tuple[Series, ...]) -> int:
@@ -42,6 +43,7 @@ class Layouts:
         text = text_of([ids[entry] for entry in series])
         number = self._numbers.get((target, text)) or self._register(target, text)
         self._numbers[target, text] = number
+        self._widths[number] = len(series)
         self._newest[target] = (series, number)
         return number
 
@@ -103,6 +105,11 @@ class Layouts:
         if number not in self._layouts:
             raise StoreError(f"the store holds no layout {number}")
         return self._tuples.setdefault(number, tuple(self._series[entry] for entry in self._layouts[number].tolist()))
+
+    def width(self, number: int) -> int:
+        """How many series a layout has; StoreError when there is no such layout."""
+        found = self._widths.get(number)
+        return len(self.series_of(number)) if found is None else found
 
     def layouts(self, targets: Sequence[str] | None) -> dict[int, tuple[str, Ids]]:
         """Number → (target, numbers of its series), as of the last refresh."""

@@ -103,7 +103,11 @@ class Writer:
         self._upsert = {table.name: dialect.upsert(table) for table in kept}
 
     def commit(self, batch: Batch, now_ms: int) -> Commit:
-        """One transaction. Everything that takes time is made ready before the lock is held."""
+        """One transaction. Everything that takes time is made ready before the lock is held.
+
+        ValueError for a row that does not fit its layout.
+        """
+        self._check(batch.rows)
         work = self._work(batch)
         known = self._known_facts() if batch.facts else {}
         news = [fact for fact in batch.facts if _is_news(fact, known.get((fact.target, fact.name)))]
@@ -123,6 +127,12 @@ class Writer:
             _remember(known, fact)
         assert key is not None, "the log gives every commit a number"
         return Commit(key[0], **log)
+
+    def _check(self, rows: Iterable[Row]) -> None:
+        for row in rows:
+            if len(row.values) != self._layouts.width(row.layout):
+                width = self._layouts.width(row.layout)
+                raise ValueError(f"a row of {row.target} has {len(row.values)} values, layout {row.layout} {width}")
 
     def _work(self, batch: Batch) -> list[tuple[Insert, list[Values]]]:
         upsert = self._upsert

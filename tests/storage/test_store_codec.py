@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from storage.codec import labels_of, labels_text, pack, pick, text_of, unpack, unpack_joined, value_of
 
+WHOLE = [2.0**52 + 1, 2.0**53, 9999999999999998.0, 1e15, -1e15, 0.0, 1.0]
 EXACT = [
     0.0,
     -0.0,
@@ -38,18 +39,28 @@ def bits(values: object) -> list[bytes]:
 @pytest.mark.parametrize("given_as", [list, tuple, np.array])
 def test_every_number_comes_back_with_the_same_bits(given_as: type) -> None:
     assert bits(unpack(pack(given_as(EXACT)))) == bits(EXACT)
+    assert bits(unpack(pack(given_as(WHOLE)))) == bits(WHOLE)
+    for value in EXACT + WHOLE:
+        assert bits(unpack(pack(given_as([value])))) == bits([value])
 
 
 def test_text_is_plain_json() -> None:
-    assert pack([1.0, math.nan, 2.5]) == "[1.0,null,2.5]"
+    assert pack([1.0, math.nan, 2.5, 3.0]) == "[1,null,2.5,3]"
+    assert pack([-0.0, 1.0]) == "[-0.0,1.0]"
+    assert pack([10.05, 0.0, 1e16, 2.0**53, -7.0]) == "[10.05,0,1e+16,9007199254740992,-7]"
     assert pack([math.inf, -math.inf, math.nan, -0.0]) == '["Infinity","-Infinity",null,-0.0]'
     assert pack([]) == "[]"
     assert len(unpack("[]")) == 0
 
 
 def test_integers_and_slices_are_taken() -> None:
-    assert pack([3, 2**53]) == "[3.0,9007199254740992.0]"
-    assert pack(np.arange(6, dtype=np.float64)[::2]) == "[0.0,2.0,4.0]"
+    assert pack([3, 2**53]) == "[3,9007199254740992]"
+    assert pack(np.arange(6, dtype=np.float64)[::2]) == "[0,2,4]"
+
+
+@given(st.lists(st.floats() | st.integers(-(2**53), 2**53).map(float)))
+def test_any_number_comes_back(values: list[float]) -> None:
+    assert bits(unpack(pack(values))) == bits(values)
 
 
 @given(st.lists(st.lists(st.floats(), min_size=1, max_size=40), min_size=1, max_size=8), st.data())

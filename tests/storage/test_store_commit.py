@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -25,6 +27,38 @@ def test_rows_come_back_exactly(store: Store) -> None:
     assert row == Row(NOW, "n", NOW + 7, layout, values)
     assert [math.copysign(1, value) for value in row.values[:2]] == [1, -1]
     assert row.values.dtype == np.float64
+
+
+def test_plain_sql_reads_the_numbers(store: Store) -> None:
+    write(store, "a", ["x", "y"], {0: [1.5, math.nan], 1: [2.0, 7.25]})
+    with closing(sqlite3.connect(store._database.dialect.path)) as connection:
+        found = connection.execute(
+            "SELECT tick, series.metric, element.value FROM hot, json_each(hot.data) AS element"
+            " JOIN layout ON layout.id = hot.layout"
+            " JOIN json_each(layout.series_ids) AS place ON place.key = element.key"
+            " JOIN series ON series.id = place.value ORDER BY tick, metric"
+        ).fetchall()
+    assert found == [(NOW, "x", 1.5), (NOW, "y", None), (NOW + SECOND, "x", 2.0), (NOW + SECOND, "y", 7.25)]
+
+
+def test_numpy_numbers_are_stored_as_numbers(store: Store) -> None:
+    layout = store.layout("n", series("n", "x"))
+    tick = np.array([NOW, NOW + 1], dtype=np.int64)
+    store.commit(Batch(rows=[Row(tick[0], "n", tick[1], np.int32(layout), np.array([1.0]))]), NOW)
+    store.commit(Batch(offsets=[Offset("n", "x", (), tick[1], np.float64(2.5), "restart")]), NOW)
+    assert store.rows() == [Row(NOW, "n", NOW + 1, layout, [1.0])]
+    assert store.offsets(NOW, NOW + 1) == [Offset("n", "x", (), NOW + 1, 2.5, "restart")]
+
+
+@pytest.mark.parametrize("values", [[], [1.0], [1.0, 2.0, 3.0]])
+def test_a_row_that_does_not_fit_its_layout_is_refused(store: Store, opened: Open, values: list[float]) -> None:
+    layout = store.layout("n", series("n", "x", "y"))
+    for one in (store, opened()):
+        with pytest.raises(ValueError, match=f"a row of n has {len(values)} values, layout {layout} 2"):
+            one.commit(Batch(rows=[Row(NOW, "n", NOW, layout, values)]), NOW)
+    assert store.rows() == []
+    with pytest.raises(StoreError, match="no layout 9"):
+        store.commit(Batch(rows=[Row(NOW, "n", NOW, 9, values)]), NOW)
 
 
 def test_rows_by_range_ticks_and_targets(store: Store) -> None:

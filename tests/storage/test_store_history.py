@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from storage.errors import StoreBroken
 from storage.records import Batch, Offset, Row, TargetRow
 from storage.store import Store
 from telemetry.counters import Step
@@ -180,6 +181,16 @@ def test_a_reader_sees_layouts_that_came_after_its_last_frame(store: Store, open
     frame = reader.frame(["x"], None, NOW, END)
     assert row(frame, "a", "x").tolist() == [1, 2]
     np.testing.assert_array_equal(row(frame, "c", "x"), [NAN, 3])
+
+
+@pytest.mark.parametrize("wanted", [["m00"], [f"m{index:02d}" for index in range(20)]])
+def test_a_row_that_somebody_cut_is_named_and_shifts_nothing(store: Store, wanted: list[str]) -> None:
+    write(store, "a", [f"m{index:02d}" for index in range(20)], {0: [0] * 20, 1: [1] * 20})
+    with store._database.writing() as connection:
+        connection.exec_driver_sql("UPDATE hot SET data = '[1.0]' WHERE tick = ?", (NOW,))
+    with pytest.raises(StoreBroken, match=f"from tick {NOW} on do not fit their layouts: 21 numbers"):
+        store.frame(wanted, None, NOW, END)
+    assert store.frame(wanted, None, NOW + SECOND, END).values[0].tolist() == [1.0]
 
 
 def test_six_hundred_targets(store: Store) -> None:
