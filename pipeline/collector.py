@@ -6,14 +6,14 @@ import asyncio
 import logging
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from pipeline.absences import AbsenceBook
 from pipeline.clock import HubClock
 from pipeline.config import CollectorConfig, TargetConfig
-from pipeline.hub import Hub
+from pipeline.hub import STARTED_FACT, Hub
 from pipeline.sampler import Sampler
 from pipeline.targets import Target
 from pipeline.upkeep import Upkeep
@@ -22,7 +22,7 @@ from pipeline.writer import Writer
 from storage.errors import StoreError
 from storage.records import Row
 from storage.store import Store, open_store
-from telemetry.catalog import cluster, engine
+from telemetry.catalog import cluster
 from telemetry.model import Series
 
 log = logging.getLogger(__name__)
@@ -47,7 +47,8 @@ async def _main(config: CollectorConfig, store: Store) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    sampler = build(config, store)
+    clock = HubClock(time.time() * 1000.0, time.monotonic() * 1000.0)
+    sampler = build(config, store, clock, time.monotonic)
     upkeep = Upkeep(store, sampler, config.keep_hours)
     upkeep.start()
     try:
@@ -56,13 +57,15 @@ async def _main(config: CollectorConfig, store: Store) -> None:
         upkeep.stop()
 
 
-def build(config: CollectorConfig, store: Store) -> Sampler:
-    """A sampler over the configured targets that goes on where the store ends."""
-    clock = HubClock(time.time() * 1000.0, time.monotonic() * 1000.0)
-    now_ms = round(time.time() * 1000)
+def build(config: CollectorConfig, store: Store, clock: HubClock, monotonic: Callable[[], float]) -> Sampler:
+    """A sampler over the configured targets that goes on where the store ends. monotonic: seconds."""
+    now_ms = round(clock.at(monotonic() * 1000.0))
     last = store.last_rows()
     # Engines first: their answers must not queue behind those of many nodes, since their time decides how often we ask.
-    targets = [_target(one, config, clock, store, last) for one in (*config.engines, *config.nodes)]
+    targets = [
+        _target(one, config.interval_s, clock, monotonic, store, last.get(one.name))
+        for one in (*config.engines, *config.nodes)
+    ]
     names = {target.name for target in targets}
     still_open = [one for one in store.absences(0, now_ms) if one.end_ms is None and one.target in names]
     hub = Hub(config, store, targets, AbsenceBook(still_open))
@@ -70,23 +73,24 @@ def build(config: CollectorConfig, store: Store) -> Sampler:
     for fact in store.facts(at_ms=now_ms):
         if fact.target in names:
             hub.remember_fact(fact.target, fact.name, fact.value)
-    return Sampler(targets, hub, Writer(store), clock, config.interval_s, time.monotonic)
+    return Sampler(targets, hub, Writer(store), clock, config.interval_s, monotonic)
 
 
 def _target(
-    one: TargetConfig, config: CollectorConfig, clock: HubClock, store: Store, last: Mapping[str, Row]
+    one: TargetConfig,
+    interval_s: float,
+    clock: HubClock,
+    monotonic: Callable[[], float],
+    store: Store,
+    row: Row | None,
 ) -> Target:
-    row = last.get(one.name)
     if row is None:
-        return Target(one, clock, time.monotonic, config.interval_s, {})
+        return Target(one, clock, monotonic, interval_s, {})
     series, values = store.series_of(row.layout), np.asarray(row.values, dtype=np.float64)
     resumed = resumed_counters(series, values, store.last_offsets(one.name))
-    started = [value for key, value in zip(series, values.tolist(), strict=True) if key.metric == STARTED]
-    started_s = max((value for value in started if not np.isnan(value)), default=None)
-    return Target(one, clock, time.monotonic, config.interval_s, resumed, started_s)
-
-
-STARTED = engine.ENGINE_START.name
+    started = [float(fact.value) for fact in store.facts(one.name, name=STARTED_FACT) if fact.end_ms is None]
+    started_s = started[0] if started else None
+    return Target(one, clock, monotonic, interval_s, resumed, started_s)
 
 
 def _prefills(store: Store, last: Mapping[str, Row]) -> dict[str, tuple[float, float]]:

@@ -23,10 +23,12 @@ from telemetry import catalog
 from telemetry.frame import Floats
 from telemetry.model import Series
 from telemetry.phases import Judgement, Surroundings
-from telemetry.states import TargetState
+from telemetry.states import Verdict
 
 WINDOW_MS = 120_000
 TARGETS_EVERY_MS = 10_000
+STARTED_FACT = "started_s"
+"""Start of an engine's process by its own clock; tells a collector that starts anew whether the engine did too."""
 MODEL_FACTS = ("served_models", "model_alias")
 READS_FOR = {
     "nvml": "gpu",
@@ -72,7 +74,7 @@ class Hub:
         self._models: dict[str, str] = {}
         self._facts: dict[tuple[str, str], str] = {}
         self._rows_at: int | None = None
-        self._states: dict[str, tuple[TargetState, str]] = {}
+        self._states: dict[str, tuple[Verdict, int]] = {}
 
     def learn_facts(self, target: str, facts: Mapping[str, str], now_ms: int) -> None:
         """Facts as a target states them now; the store keeps what changed."""
@@ -109,6 +111,8 @@ class Hub:
         around = self._surroundings(tick) if engines else Surroundings()
         for sample in engines:
             self.learn_facts(sample.target, sample.layout.facts, sample.tick)
+            if sample.started_s is not None:
+                self.learn_facts(sample.target, {STARTED_FACT: f"{sample.started_s:.3f}"}, sample.tick)
             rows.append(self._engine_row(sample, around, episodes))
         for row in recorded.rows(self.window, tick, self.deployments(), self.prefills):
             self.window.add(row.target, tick, tick, row.series, row.values)
@@ -197,7 +201,7 @@ class Hub:
         return "no longer on the page, or not a number"
 
     def _target_rows(self, now_ms: int) -> list[TargetRow]:
-        states = {name: (one.health.verdict.state, one.health.verdict.reason) for name, one in self._targets.items()}
+        states = {name: (one.health.verdict, one.health.restarts) for name, one in self._targets.items()}
         due = self._rows_at is None or now_ms - self._rows_at >= TARGETS_EVERY_MS
         changed = [name for name, state in states.items() if due or self._states.get(name) != state]
         self._states = states

@@ -98,7 +98,7 @@ def _cluster(window: Window, tick: int) -> RecordedRow:
 
 def _at(frame: Frame, tick: int, line: Callable[[], Floats]) -> float:
     """The newest point of a line, as long as no gap lies between it and this tick; unknown otherwise."""
-    if not len(frame.ticks) or not len(frame.series) or tick - frame.ticks[-1] > frame.gap_ms.min():
+    if not len(frame.ticks) or not len(frame.series) or tick - frame.ticks[-1] > np.min(frame.gap_ms):
         return float("nan")
     return float(line()[-1])
 

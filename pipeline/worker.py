@@ -47,6 +47,7 @@ class Sample:
     offsets: tuple[Offset, ...]
     layout: Layout
     restarted: bool
+    started_s: float | None
     missing: tuple[str, ...]
 
     def value(self, metric: Metric) -> float:
@@ -98,6 +99,7 @@ class Reader:
             reading.offsets,
             layout,
             reading.restarted,
+            arrival.page.started_s,
             self._missing,
         )
 

@@ -9,13 +9,10 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from pipeline.absences import AbsenceBook
 from pipeline.clock import HubClock
+from pipeline.collector import build
 from pipeline.config import CollectorConfig, TargetConfig, TargetKind
-from pipeline.hub import Hub
 from pipeline.sampler import Sampler
-from pipeline.targets import Target
-from pipeline.writer import Writer
 from storage.store import Store, open_store
 
 Answer = tuple[int, bytes]
@@ -72,12 +69,9 @@ class Bench:
     def open(self) -> tuple[Sampler, Store]:
         """A fresh sampler and the store that it writes."""
         store = open_store(str(self.path), writer=True, now_ms=0)
-        hub_clock = HubClock(0.0, 0.0)
         config = CollectorConfig(
             str(self.path),
             tuple(one for one in self.targets if one.kind is TargetKind.NODE),
             tuple(one for one in self.targets if one.kind is TargetKind.ENGINE),
         )
-        targets = [Target(one, hub_clock, self.clock, 1.0, {}) for one in self.targets]
-        hub = Hub(config, store, targets, AbsenceBook())
-        return Sampler(targets, hub, Writer(store), hub_clock, 1.0, self.clock), store
+        return build(config, store, HubClock(0.0, 0.0), self.clock), store

@@ -1,0 +1,257 @@
+"""The tick: what a target's silence, return, restart and lateness become in the store."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipeline.config import TargetConfig, TargetKind
+from pipeline.sampler import Sampler
+from storage.records import Absence
+from storage.store import Store, open_store
+from telemetry.catalog import engine, gpu, host
+from telemetry.counters import increase
+from telemetry.model import Metric
+from telemetry.states import TargetState
+from tests.pipeline.served import Bench, serving
+
+TOKENS = 'vllm:generation_tokens_total{{engine="0",model_name="org/m"}} {tokens}\n'
+PAGE = (
+    TOKENS
+    + 'vllm:num_requests_running{{engine="0",model_name="org/m"}} {running}\nprocess_start_time_seconds {start}\n'
+)
+Story = Callable[["Stage"], Awaitable[None]]
+
+
+class Stage:
+    """One engine (or node) whose page a story sets between ticks."""
+
+    def __init__(self, path: Path, kind: TargetKind = TargetKind.ENGINE) -> None:
+        self.path, self.kind = path, kind
+        self.status, self.body = 200, b""
+        self.asked: list[str] = []
+        self.hold: threading.Event | None = None
+        self.sampler: Sampler
+        self.bench: Bench
+
+    def answer(self, where: str) -> tuple[int, bytes]:
+        self.asked.append(where)
+        if where != "/metrics":
+            return 404, b""
+        if self.hold is not None:
+            self.hold.wait(5)
+        return self.status, self.body
+
+    def says(self, tokens: float, running: float = 1, start: float = 100) -> None:
+        self.status, self.body = 200, PAGE.format(tokens=tokens, running=running, start=start).encode()
+
+    async def tick(self, second: float) -> None:
+        self.bench.clock.now_s = second
+        await self.sampler.tick(second)
+
+    def play(self, story: Story) -> None:
+        """Open a sampler on the store, play the story, close it."""
+
+        async def run() -> None:
+            with serving(self.answer) as url:
+                self.bench = Bench(self.path, [TargetConfig("one", url, self.kind)])
+                self.sampler, store = self.bench.open()
+                await story(self)
+                await self.sampler.finish()
+                store.close()
+
+        asyncio.run(run())
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Stage:
+    return Stage(tmp_path / "store.db")
+
+
+@pytest.fixture
+def store(stage: Stage) -> Iterator[Store]:
+    opened = open_store(str(stage.path), writer=True, now_ms=0)
+    yield opened
+    opened.close()
+
+
+def values(store: Store, metric: Metric) -> list[float]:
+    frame = store.frame([metric.name], ["one"], 0, 10**12)
+    return [] if not len(frame.series) else frame.values[0].tolist()
+
+
+def test_ticks_are_scheduled_instants_and_arrivals_keep_their_own_time(stage: Stage, store: Store) -> None:
+    async def story(stage: Stage) -> None:
+        stage.says(100)
+        stage.bench.clock.now_s = 10.4
+        await stage.sampler.tick(10.0)
+
+    stage.play(story)
+    (row,) = [row for row in store.rows() if row.target == "one"]
+    assert (row.tick, row.at_ms) == (10_000, 10_400)
+
+
+def test_an_http_error_leaves_no_row_and_names_its_reason(stage: Stage, store: Store) -> None:
+    async def story(stage: Stage) -> None:
+        stage.says(100)
+        await stage.tick(1)
+        stage.status = 500
+        await stage.tick(2)
+        stage.says(150)
+        await stage.tick(10)
+
+    stage.play(story)
+    assert values(store, engine.GENERATION_TOKENS) == [0, 50]
+    assert store.absences(0, 10**9, "one") == [Absence("one", None, 2000, 10_000, "bad answer: HTTP status 500")]
+
+
+def test_a_server_that_is_not_ready_is_loading(stage: Stage, store: Store) -> None:
+    async def story(stage: Stage) -> None:
+        stage.status = 503
+        await stage.tick(1)
+
+    stage.play(story)
+    (target,) = store.targets()
+    assert target.state == TargetState.LOADING.value
+    assert target.last_ok_ms is None
+    assert (target.detail["missed"], target.detail["scrapes"]) == (1, 0)
+
+
+def test_a_restart_counts_from_zero_even_when_it_has_overtaken_the_old_count(stage: Stage, store: Store) -> None:
+    async def story(stage: Stage) -> None:
+        stage.says(100, start=100)
+        await stage.tick(1)
+        stage.says(130, start=100)
+        await stage.tick(2)
+        stage.says(140, start=500)
+        await stage.tick(3)
+
+    stage.play(story)
+    assert values(store, engine.GENERATION_TOKENS) == [0, 30, 170]
+    frame = store.frame([engine.GENERATION_TOKENS.name], ["one"], 0, 10**9)
+    assert frame.breaks.tolist() == [[False, False, True]]
+    assert store.targets()[0].detail["restarts"] == 1
+
+
+def test_a_late_answer_is_written_under_the_tick_that_asked(stage: Stage, store: Store) -> None:
+    async def story(stage: Stage) -> None:
+        stage.says(100)
+        stage.hold = threading.Event()
+        await stage.tick(1)
+        await stage.tick(2)
+        stage.hold.set()
+        stage.hold = None
+        while not stage.sampler.arrived:
+            await asyncio.sleep(0.01)
+        await stage.tick(3)
+
+    stage.play(story)
+    assert [row.tick for row in store.rows() if row.target == "one"] == [1000, 3000]
+    assert store.targets()[0].detail["late"] == 1
+
+
+def test_a_collector_that_starts_again_goes_on_counting(stage: Stage, store: Store) -> None:
+    async def first(stage: Stage) -> None:
+        stage.says(100)
+        await stage.tick(1)
+        stage.says(130)
+        await stage.tick(2)
+
+    async def second(stage: Stage) -> None:
+        stage.says(190)
+        await stage.tick(60)
+        stage.says(200)
+        await stage.tick(61)
+
+    stage.play(first)
+    stage.play(second)
+    assert values(store, engine.GENERATION_TOKENS) == [0, 30, 90, 100]
+    frame = store.frame([engine.GENERATION_TOKENS.name], ["one"], 0, 10**9)
+    assert increase(frame, 0, 10**9).tolist() == [100]
+
+
+def test_an_engine_restarted_while_the_collector_was_away_is_seen(stage: Stage, store: Store) -> None:
+    async def first(stage: Stage) -> None:
+        stage.says(100, start=100)
+        await stage.tick(1)
+        stage.says(150, start=100)
+        await stage.tick(2)
+
+    async def second(stage: Stage) -> None:
+        stage.says(400, start=900)
+        await stage.tick(60)
+
+    stage.play(first)
+    stage.play(second)
+    assert values(store, engine.GENERATION_TOKENS) == [0, 50, 450]
+
+
+def test_phases_and_recorded_rows_are_stored(stage: Stage, store: Store) -> None:
+    async def story(stage: Stage) -> None:
+        for second, tokens, running in ((1, 0, 0), (2, 0, 1), (3, 40, 1), (14, 40, 0)):
+            stage.says(tokens, running)
+            await stage.tick(second)
+
+    stage.play(story)
+    assert values(store, engine.ENGINE_PHASE) == [1, 2, 3, 1]
+    recorded = [row for row in store.rows() if row.target == "deployment/m"]
+    assert len(recorded) == 4
+
+
+def test_a_node_that_said_goodbye_is_stopped_not_lost(tmp_path: Path) -> None:
+    stage = Stage(tmp_path / "store.db", TargetKind.NODE)
+
+    async def story(stage: Stage) -> None:
+        stage.body = f"tachograph_{host.AGENT_GOODBYE.name} 1\ntachograph_{host.CPU_CORES.name} 20\n".encode()
+        await stage.tick(1)
+
+    stage.play(story)
+    with serving(lambda _: (200, b"")) as url:
+        closed = url
+    bench = Bench(stage.path, [TargetConfig("one", closed, TargetKind.NODE)])
+
+    async def silence() -> TargetState:
+        sampler, store = bench.open()
+        sampler.targets[0].note(ever=True, goodbye=True)
+        bench.clock.now_s = 2.0
+        await sampler.tick(2.0)
+        await sampler.finish()
+        store.close()
+        return sampler.targets[0].health.verdict.state
+
+    assert asyncio.run(silence()) is TargetState.STOPPED
+
+
+def test_a_metric_that_leaves_the_page_is_an_absence_of_its_own(tmp_path: Path) -> None:
+    stage = Stage(tmp_path / "store.db", TargetKind.NODE)
+    cores = f"tachograph_{host.CPU_CORES.name} 20\n"
+    power = f'tachograph_{gpu.GPU_POWER.name}{{gpu="0"}} 80\n'
+
+    async def story(stage: Stage) -> None:
+        for second, body in ((1, cores + power), (2, cores), (3, cores + power)):
+            stage.body = body.encode()
+            await stage.tick(second)
+
+    stage.play(story)
+    store = open_store(str(stage.path), writer=False, now_ms=0)
+    reason = "no longer on the page, or not a number"
+    assert store.absences(0, 10**9, "one") == [Absence("one", gpu.GPU_POWER.name, 2000, 3000, reason)]
+    frame = store.frame([gpu.GPU_POWER.name], ["one"], 0, 10**9)
+    assert np.isnan(frame.values[0]).tolist() == [False, True, False]
+    store.close()
+
+
+def test_facts_are_asked_once_per_start(stage: Stage, store: Store) -> None:
+    async def story(stage: Stage) -> None:
+        for second in range(1, 8):
+            stage.says(second)
+            await stage.tick(second)
+
+    stage.play(story)
+    others = [where for where in stage.asked if where != "/metrics"]
+    assert others == ["/version", "/v1/models"]
