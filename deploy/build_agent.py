@@ -2,9 +2,9 @@
 
     python deploy/build_agent.py [--output tachograph-agent.pyz]
 
-pynvml is taken from the nvidia-ml-py installed where this runs. Compiling it at each start would cost an eighth of a second and
-10 MiB, so the file carries bytecode for every Python found here, in a folder each, beside the sources for all others. Nothing is
-compressed: the agent starts faster, and needs no zlib.
+pynvml is taken from the nvidia-ml-py installed where this runs. Compiling it at each start would cost an eighth of a
+second and 10 MiB, so the file carries bytecode for every Python found here, in a folder each, beside the sources for
+all others. Nothing is compressed: the agent starts faster, and needs no zlib.
 """
 
 from __future__ import annotations
@@ -27,14 +27,15 @@ FIRST_DATE = (1980, 1, 1, 0, 0, 0)
 """Of every file in the archive, so that the same sources give the same bytes."""
 MAIN = '''"""Starts the node agent from the folder that fits this Python."""
 import sys
-import zipimport
 
 if sys.version_info < (3, 11):
     sys.exit("tachograph-agent needs Python 3.11 or newer")
-archive = zipimport.zipimporter(sys.path[0]) if not hasattr(__loader__, "archive") else __loader__
 folder = "py%d%d" % sys.version_info[:2]
-present = any(name.startswith(folder + "/") for name in zipimport._zip_directory_cache[archive.archive])
-sys.path.insert(0, archive.archive + "/" + (folder if present else "source"))
+try:
+    __loader__.get_data(folder + "/telemetry/__init__.pyc")
+except OSError:
+    folder = "source"
+sys.path.insert(0, __loader__.archive + "/" + folder)
 
 from collectors.node.command import main
 

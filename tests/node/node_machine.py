@@ -6,12 +6,15 @@ The listing in tests/data/gb10 holds one idle node: cage p1 cabled, cage p0 empt
 
 from __future__ import annotations
 
+import atexit
 import errno
 import lzma
 import os
 import re
 import shutil
+import tempfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -37,6 +40,8 @@ class Node:
     def put(self, path: str, text: str) -> None:
         full = self.root + path
         os.makedirs(os.path.dirname(full), exist_ok=True)
+        if os.path.exists(full):
+            os.unlink(full)  # trees share what they do not change
         with open(full, "w", encoding="utf-8") as file:
             file.write(text)
 
@@ -165,10 +170,21 @@ SCENARIOS: dict[str, Callable[[Node, float], None]] = {
 }
 
 
+@cache
+def _idle() -> Node:
+    """The listing as files, once for all tests."""
+    root = tempfile.mkdtemp(prefix="gb10-")
+    atexit.register(shutil.rmtree, root)
+    node = Node(Path(root))
+    _unpack(node)
+    return node
+
+
 def build(root: Path, scenario: str = "idle", t: float = 0.0) -> Node:
     """The node's tree `t` seconds into a scenario."""
     node = Node(root)
-    _unpack(node)
+    shutil.copytree(_idle().root, root, symlinks=True, copy_function=os.link, dirs_exist_ok=True)
+    node.errors = dict(_idle().errors)
     SCENARIOS[scenario](node, t)
     return node
 

@@ -20,6 +20,7 @@ typedef struct { u32 field, scope; long long timestamp, latency; u32 type; ret_t
 _Static_assert(sizeof(field_t) == 40 && sizeof(process_t) == 24 && sizeof(pci_t) == 68 && sizeof(memory2_t) == 40, "ABI");
 
 static int started = 0;
+static int fallen[2]; /* a GPU that fell off the bus stays away until NVML is started anew */
 
 /* The scenario is read from a file before each call, so that a test can change it while the library is loaded. */
 static int is(const char *name) {
@@ -39,7 +40,8 @@ static int discrete(void) { return is("discrete") || is("one-lost") || is("big-c
 
 static ret_t gate(void *handle) {
     if (!started) return UNINITIALIZED;
-    if (is("lost") || (is("one-lost") && index_of(handle) == 1)) return LOST;
+    if (is("lost") || (is("one-lost") && index_of(handle) == 1)) fallen[index_of(handle)] = 1;
+    if (fallen[index_of(handle)]) return LOST;
     if (is("not-supported")) return NOT_SUPPORTED;
     if (is("broken")) return 999;
     return OK;
@@ -52,6 +54,7 @@ ret_t nvmlInitWithFlags(u32 flags) {
     if (is("mismatch")) return MISMATCH;
     if (is("no-driver")) return 9;
     started = 1;
+    fallen[0] = fallen[1] = 0;
     return OK;
 }
 ret_t nvmlShutdown(void) {
@@ -63,7 +66,6 @@ const char *nvmlErrorString(ret_t code) { (void)code; return "stub error"; }
 ret_t nvmlSystemGetDriverVersion(char *text, u32 size) { (void)size; strcpy(text, "580.142"); return OK; }
 ret_t nvmlDeviceGetCount_v2(u32 *count) { *count = is("no-gpu") ? 0 : discrete() ? 2 : 1; return OK; }
 ret_t nvmlDeviceGetHandleByIndex_v2(u32 index, void **handle) {
-    if (is("lost")) return LOST;
     *handle = (void *)(long)(index + 1);
     return OK;
 }
