@@ -15,7 +15,6 @@ from dashboard.pages import cluster
 from dashboard.services import Services
 
 ASSETS = Path(__file__).parent / "assets"
-HISTORY_MINUTES = 15
 ICON = (
     "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Ccircle cx='8' cy='8' r='6.5' "
     "fill='none' stroke='%231a5fb8' stroke-width='2'/%3E%3Cpath d='M8 8l3-3.5' stroke='%231a5fb8' stroke-width='2'/%3E%3C/svg%3E"
@@ -32,8 +31,8 @@ INDEX = """<!DOCTYPE html>
 {preloads}<script type="module" async src="{assets}/live/main.js"></script>
 </head>
 <body>
-<script type="application/json" id="snapshot">{snapshot}</script>
 {first}
+<script type="application/json" id="snapshot">{snapshot}</script>
 {app_entry}
 <footer>{config}{scripts}{renderer}</footer>
 </body>
@@ -47,7 +46,7 @@ class App(dash.Dash):
 
     def interpolate_index(self, **parts: str) -> str:
         """The index page: palettes, snapshot, first screen, then what Dash needs."""
-        live = self.services.live(HISTORY_MINUTES)
+        live = self.services.live(0) or {"tick": None, "sentence": self.services.status()["sentence"]}
         assets = self.get_asset_url("").rstrip("/")
         preloads = "".join(f'<link rel="modulepreload" href="{assets}/live/{name}.js">\n' for name in MODULES)
         return INDEX.format(
@@ -64,6 +63,7 @@ class App(dash.Dash):
 def create_app(services: Services, **options: Any) -> dash.Dash:
     """The pages over these services. `options` go to Dash; one app per process, because Dash's list of pages is global."""
     dash.page_registry.clear()
+    before = _preparations(options.get("server"))
     app = App(
         __name__,
         use_pages=True,
@@ -78,4 +78,17 @@ def create_app(services: Services, **options: Any) -> dash.Dash:
     app.services = services
     cluster.register()
     app.layout = shell(services.demo_control)
+    _prepare(app, before)
     return app
+
+
+def _preparations(server: flask.Flask | bool | None) -> int:
+    return len(server.before_request_funcs.get(None, ())) if isinstance(server, flask.Flask) else 0
+
+
+def _prepare(app: dash.Dash, before: int) -> None:
+    """Let Dash do now what it would do before its first request: make the router, and with it an inline script whose
+    hash the content security policy has to name."""
+    with app.server.test_request_context("/"):
+        for prepare in app.server.before_request_funcs[None][before:]:
+            prepare()

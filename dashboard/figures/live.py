@@ -73,7 +73,8 @@ def _trace(line: Line) -> Figure:
         "type": "scatter",
         "mode": "lines",
         "name": line.label,
-        "x": [],
+        "x0": 0,
+        "dx": 1000,
         "y": [],
         "xaxis": "x",
         "yaxis": line.axis,
@@ -100,8 +101,26 @@ def y_axis(domain: tuple[float, float], range_: tuple[float, float] | None = Non
         "tickmode": "auto",
         "showline": False,
         "ticks": "",
+        "ticklabeloverflow": "allow",
         "anchor": "x",
         **limits,
+    }
+
+
+def time_axis() -> Figure:
+    """A quiet time axis: the clock alone, with seconds once zoomed in; the zone stands in the page's header."""
+    return {
+        "type": "date",
+        "showgrid": False,
+        "zeroline": False,
+        "showline": False,
+        "nticks": 7,
+        "ticklabeloverflow": "allow",
+        "hoverformat": "%H:%M:%S",
+        "tickformatstops": [
+            {"dtickrange": [None, 59_999], "value": "%H:%M:%S"},
+            {"dtickrange": [60_000, None], "value": "%H:%M"},
+        ],
     }
 
 
@@ -129,7 +148,7 @@ def live_figure() -> Figure:
     layout = base_layout(
         margin={"l": LEFT, "r": RIGHT, "t": TOP, "b": BOTTOM},
         hoversubplots="axis",
-        xaxis={"type": "date", "anchor": "y4", "showgrid": False, "zeroline": False, "showline": False, "nticks": 7},
+        xaxis=time_axis() | {"anchor": "y4"},
         **axes,
     )
     return {"data": [_trace(line) for line in LINES], "layout": layout}

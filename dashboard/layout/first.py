@@ -15,15 +15,16 @@ from dashboard.pages import cluster
 Message = Mapping[str, Any]
 
 
-def snapshot_text(message: Message | None) -> str:
+def snapshot_text(message: Message) -> str:
     """The message as JSON that cannot end the script element it stands in."""
-    return orjson.dumps(message).decode().replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    return (
+        orjson.dumps(message).decode().replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    )
 
 
-def first_screen(message: Message | None, path: str, demo: bool) -> Raw:
+def first_screen(message: Message, path: str, demo: bool) -> Raw:
     """Header and, on the start page, the page itself with its numbers. The scripts remove it when Dash has drawn."""
-    cells = message["cells"] if message else {}
-    sentence = message["sentence"] if message else {"level": "unknown", "text": "Waiting for the first reading"}
+    cells, sentence = message.get("cells", {}), message["sentence"]
     level = sentence["level"]
     header = render(bar(demo, level, sentence["text"]), cells)
     body = render(cluster.page(), cells) if path == "/" else ""

@@ -30,7 +30,9 @@ def bar(demo: bool = False, level: str = "unknown", sentence: str = "") -> Compo
         [html.Span("", className="age", **{"data-age": ""}), html.Span("", className="zone", **{"data-zone": ""})],
         className="about",
     )
-    theme = html.Button("◐", className="theme", type="button", **{"data-theme-toggle": "", "aria-label": "Change theme"})
+    theme = html.Button(
+        "◐", className="theme", type="button", **{"data-theme-toggle": "", "aria-label": "Change theme"}
+    )
     brand = dcc.Link([html.Span("", className="logo"), "Tachograph"], href="/", className="brand")
     menu = html.Nav(links, className="menu", **{"aria-label": "Pages"})
     return html.Div([brand, pill, menu, about, theme], className="bar")

@@ -18,7 +18,15 @@ def speed() -> Component:
         [
             html.Div([html.H2("Decode"), cell("phase", "chip")], className="head"),
             html.Div([cell("decode.now", "hero"), html.Canvas(className="spark", **SPARK)], className="figure"),
-            noted("mean ", cell("decode.mean"), " · peak ", cell("decode.peak"), " (10 s) · ", cell("decode.peak_1s"), " (1 s)"),
+            noted(
+                "mean ",
+                cell("decode.mean", "bare"),
+                " · peak ",
+                cell("decode.peak", "bare"),
+                " (10 s) · ",
+                cell("decode.peak_1s", "bare"),
+                " (1 s)",
+            ),
             html.Div("", className="reason", **{"data-reason": "decode.now"}),
         ],
         className="panel speed decode",
@@ -59,21 +67,27 @@ def why() -> Component:
     """The factors of the speed, now and against the baseline; rows come with the live message."""
     head = html.Tr([html.Th("", scope="col"), *(html.Th(text, scope="col") for text in ("now", "baseline", "change"))])
     table = html.Table([html.Thead(head), html.Tbody(**{"data-why": "rows"})], className="why-table")
-    return html.Section([html.Div([html.H2("Why this speed")], className="head"), table], className="panel why")
+    cause = html.Div(
+        [cell("why", "words"), html.Div("", className="reason", **{"data-reason": "why"})],
+        className="cause",
+        **{"data-reading": "why"},
+    )
+    return html.Section([html.Div([html.H2("Why this speed"), cause], className="head"), table], className="panel why")
 
 
 CAPTIONS = {
-    "tps": [("decode", "decode", ""), ("prefill", "prefill (right)", "")],
-    "util": [("util", "mean", ""), ("util-span", "span, outlier", "util_outlier")],
-    "net": [("net", "cluster", ""), ("net-worst", "busiest cage", "net_worst_name")],
+    "tps": [("decode", "decode", "", ""), ("prefill", "prefill (right)", "", "")],
+    "util": [("util", "mean", "", ""), ("util-span", "span of the nodes", "util_outlier", "outlier ")],
+    "net": [("net", "cluster", "", ""), ("net-worst", "busiest cage", "net_worst_name", "")],
 }
+"""Per plot: (colour, what it is, point that names somebody, words before the name)."""
 
 
 def _legend(key: str) -> list[Component]:
     entries: list[Component] = []
-    for colour, label, name in CAPTIONS[key]:
+    for colour, label, name, before in CAPTIONS[key]:
         swatch = html.Span("", className="swatch", style={"background": f"var(--{colour})"})
-        named = [html.Span("", className="named", **{"data-point-name": name})] if name else []
+        named = [html.Span("", className="named", **{"data-point-name": name, "data-before": before})] if name else []
         entries.append(html.Span([swatch, html.Span(label), *named], className="legend"))
     return entries
 
@@ -103,8 +117,12 @@ def fleet() -> Component:
         [
             html.H2("Nodes"),
             html.Div([html.Span("–"), html.I(""), html.Span("–")], className="scale", **{"data-map-scale": ""}),
-            html.Div("", className="switch", role="radiogroup", **{"data-map-switch": "", "aria-label": "Reading on the map"}),
-            html.Button("Table", className="plain", type="button", **{"data-table-toggle": "", "aria-pressed": "false"}),
+            html.Div(
+                "", className="switch", role="radiogroup", **{"data-map-switch": "", "aria-label": "Reading on the map"}
+            ),
+            html.Button(
+                "Table", className="plain", type="button", **{"data-table-toggle": "", "aria-pressed": "false"}
+            ),
         ],
         className="head",
     )

@@ -17,9 +17,9 @@ export function duration(milliseconds) {
 // {level, text, stale}: what the header says, from the state and whether the server answers.
 export function judge(state, linked, now) {
   const age = state.age(now);
-  if (age === null)
-    return { level: "unknown", text: linked ? "Waiting for the first reading" : "The server does not answer", stale: false };
-  if (age < SILENT_MS) return { ...state.message.sentence, stale: false };
+  if (age === null && linked) return { level: "unknown", text: "Waiting for the first reading", ...state.message?.sentence, stale: false };
+  if (age === null) return { level: "critical", text: "The server does not answer", stale: false };
+  if (age < SILENT_MS || (linked && state.message.sentence.level === "empty")) return { ...state.message.sentence, stale: false };
   const who = linked ? "Collector silent for" : "The server does not answer; numbers are from";
   return { level: "critical", text: `${who} ${duration(age)}${linked ? "" : " ago"}`, stale: true };
 }

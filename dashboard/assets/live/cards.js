@@ -18,18 +18,27 @@ export class Cards {
     this.why = root.querySelector("[data-why]");
     this.spark = root.querySelector("[data-spark]");
     this.forget = onThemeChange(() => this.drawSpark());
+    this.sizes = new ResizeObserver((entries) => {
+      this.size = entries.at(-1).contentRect;
+      this.drawSpark();
+    });
+    if (this.spark) this.sizes.observe(this.spark);
     this.rows = new Map();
   }
 
   close() {
     this.forget();
+    this.sizes.disconnect();
   }
 
   update(changed) {
     const { cells } = this.state.message;
     for (const key of changed.cells ?? Object.keys(cells)) this.setCell(key, cells[key]);
     if (changed.why ?? true) this.setRows();
-    for (const place of this.names) setText(place, this.state.message.points[place.dataset.pointName] ?? "");
+    for (const place of this.names) {
+      const name = this.state.message.points[place.dataset.pointName];
+      setText(place, name ? place.dataset.before + name : "");
+    }
     this.drawSpark();
   }
 
@@ -71,9 +80,9 @@ export class Cards {
 
   drawSpark() {
     const { history, message } = this.state;
-    const context = this.spark && history && fitCanvas(this.spark);
+    const context = this.spark && history && message && fitCanvas(this.spark, this.size);
     if (!context) return;
-    const width = this.spark.clientWidth, height = this.spark.clientHeight;
+    const { width, height } = this.size;
     context.clearRect(0, 0, width, height);
     const times = history.t, values = history.points[this.spark.dataset.spark] ?? [];
     const start = message.tick - SPARK_MS, first = times.findIndex((t) => t >= start);
@@ -86,7 +95,7 @@ export class Cards {
       const x = ((times[index] - start) / SPARK_MS) * (width - 4), y = height - 2 - (value / most) * (height - 4);
       if (value === null) last = null;
       else {
-        if (last === null || times[index] - last > 2500) line.moveTo(x, y);
+        if (last === null || times[index] - last > this.state.gapMs) line.moveTo(x, y);
         else line.lineTo(x, y);
         last = times[index];
       }

@@ -37,14 +37,14 @@ export function makeCell(className) {
   return node;
 }
 
-// A canvas sized to its box at the screen's density; returns its context in CSS pixels, null while it has no size.
-export function fitCanvas(canvas) {
-  const width = canvas.clientWidth, height = canvas.clientHeight, density = devicePixelRatio || 1;
-  if (!width || !height) return null;
-  if (canvas.width !== Math.round(width * density) || canvas.height !== Math.round(height * density)) {
-    canvas.width = Math.round(width * density);
-    canvas.height = Math.round(height * density);
-  }
+// A canvas of this size in CSS pixels, at the screen's density; returns its context, null while it has no size.
+// The size comes from a ResizeObserver: asking the canvas for it would force a layout on every tick.
+export function fitCanvas(canvas, size) {
+  const density = devicePixelRatio || 1;
+  if (!size?.width || !size.height) return null;
+  const width = Math.round(size.width * density), height = Math.round(size.height * density);
+  if (canvas.width !== width) canvas.width = width;
+  if (canvas.height !== height) canvas.height = height;
   const context = canvas.getContext("2d");
   context.setTransform(density, 0, 0, density, 0, 0);
   return context;

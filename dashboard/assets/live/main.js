@@ -10,7 +10,8 @@ import { startTheme } from "./theme.js";
 import { Tiles } from "./tiles.js";
 
 const MINUTES = 15, KEEP_MS = MINUTES * 60000, AGE_MS = 1000;
-const VIEWS = [Cards, Tiles, FleetMap, Plots];
+// Plots first: what they measure must not wait for a layout of the text written after them.
+const VIEWS = [Plots, FleetMap, Cards, Tiles];
 const state = new State();
 const waiting = [];
 let views = [], root = null, linked = true, drawn = 0, cost = 0, asked = false, fresh = null;
@@ -91,13 +92,13 @@ document.addEventListener("click", (event) => {
   scrollTo(0, 0);
 });
 
+// The snapshot in the HTML has the numbers; what was recorded comes with the stream's bootstrap.
 function begin() {
   startTheme();
-  const snapshot = JSON.parse(document.getElementById("snapshot").textContent);
-  if (snapshot) fresh = snapshot;
+  fresh = JSON.parse(document.getElementById("snapshot").textContent);
   watch();
   ask();
-  stream.start(snapshot ? snapshot.tick : null);
+  stream.start();
   setInterval(() => performance.now() - drawn > AGE_MS && ask(), AGE_MS);
 }
 

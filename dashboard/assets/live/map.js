@@ -6,8 +6,14 @@ import { NodeTable } from "./table.js";
 import { onThemeChange, colour } from "./theme.js";
 import { shortNames } from "./tiles.js";
 
-const SPAN_MS = 900000, GAP_MS = 2500, AXIS_PX = 18, FONT = "12px system-ui, sans-serif";
+const SPAN_MS = 900000, AXIS_PX = 18, FONT = "12px system-ui, sans-serif";
+const LABELS = { power: "Power", utilization: "Util", clock: "Clock", temperature: "Temp", memory: "Memory", interconnect: "Fabric" };
 let chosen = "power";
+
+// Height of a row where there is room to spare.
+function mostRow(count) {
+  return count === 1 ? 72 : count <= 4 ? 40 : 28;
+}
 
 export class FleetMap {
   constructor(root, state) {
@@ -21,7 +27,10 @@ export class FleetMap {
     this.table = new NodeTable(root, state);
     this.pixels = document.createElement("canvas");
     this.forget = onThemeChange(() => this.redraw());
-    this.sizes = new ResizeObserver(() => this.redraw());
+    this.sizes = new ResizeObserver((entries) => {
+      this.size = entries.at(-1).contentRect;
+      this.redraw();
+    });
     this.sizes.observe(this.box);
     this.box.addEventListener("pointermove", (event) => this.hover(event));
     this.box.addEventListener("pointerleave", () => (this.tip.hidden = true));
@@ -50,7 +59,8 @@ export class FleetMap {
     const metrics = this.state.history?.map_metrics ?? [];
     this.switch.replaceChildren(
       ...metrics.map((metric) => {
-        const button = element("button", "", metric.label);
+        const button = element("button", "", LABELS[metric.key] ?? metric.label);
+        button.title = metric.label;
         button.type = "button";
         button.setAttribute("role", "radio");
         button.addEventListener("click", () => this.choose(metric.key));
@@ -88,9 +98,9 @@ export class FleetMap {
   // Everything again from what was recorded.
   redraw() {
     const { history, message } = this.state, metric = this.metric;
-    if (!metric || !message || !this.measure(message.nodes)) return;
+    if (!metric || !message || !this.size || !this.measure(message.nodes)) return;
     const rows = history.map[metric.key] ?? [];
-    this.ramp = makeRamp(metric, rows, colour);
+    this.ramp = makeRamp(metric, rows, message.map[metric.key] ?? [], colour);
     this.pixels.width = this.columns;
     this.pixels.height = message.nodes.length;
     this.last = null;
@@ -102,18 +112,22 @@ export class FleetMap {
   advance() {
     const { message } = this.state;
     if (!this.ramp || message.nodes.length !== this.pixels.height) return this.redraw();
-    this.column(message.tick, (node) => message.map[this.metric.key]?.[node] ?? null);
+    const values = message.map[this.metric.key] ?? [];
+    if (values.some((value) => value !== null && this.ramp.outside(value))) return this.redraw();
+    this.column(message.tick, (node) => values[node] ?? null);
     this.show();
   }
 
   measure(nodes) {
-    this.context = fitCanvas(this.canvas);
+    const most = nodes.length * mostRow(nodes.length) + AXIS_PX + "px";
+    if (this.box.style.maxHeight !== most) this.box.style.maxHeight = most;
+    this.context = fitCanvas(this.canvas, this.size);
     if (!this.context || !nodes.length) return false;
     this.context.font = FONT;
     this.names = shortNames(nodes.map((node) => node.name));
     this.left = Math.min(110, Math.max(...this.names.map((name) => this.context.measureText(name).width))) + 8;
-    this.width = this.canvas.clientWidth - this.left;
-    this.row = Math.min(28, Math.max(1, Math.floor((this.canvas.clientHeight - AXIS_PX) / nodes.length)));
+    this.width = this.size.width - this.left;
+    this.row = Math.min(mostRow(nodes.length), (this.size.height - AXIS_PX) / nodes.length);
     this.columns = Math.max(1, Math.round(this.width * (devicePixelRatio || 1)));
     return this.width > 20;
   }
@@ -128,7 +142,7 @@ export class FleetMap {
       context.drawImage(this.pixels, -moved, 0);
       context.globalCompositeOperation = "source-over";
     }
-    const wide = this.last !== null && t - this.last.t <= GAP_MS ? Math.max(1, moved) : 1;
+    const wide = this.last !== null && t - this.last.t <= this.state.gapMs ? Math.max(1, moved) : 1;
     for (let node = 0; node < this.pixels.height; node++) {
       context.fillStyle = this.ramp.colour(value(node));
       context.fillRect(this.columns - wide, node, wide, 1);
@@ -137,12 +151,12 @@ export class FleetMap {
   }
 
   show() {
-    const { context, canvas, left, width, row } = this, high = row * this.names.length;
-    context.clearRect(0, 0, canvas.clientWidth, canvas.clientHeight);
+    const { context, size, left, width, row } = this, high = row * this.names.length;
+    context.clearRect(0, 0, size.width, size.height);
     context.imageSmoothingEnabled = false;
     context.drawImage(this.pixels, left, 0, width, high);
     context.fillStyle = colour("panel");
-    if (row >= 8) for (let at = 1; at < this.names.length; at++) context.fillRect(left, at * row - 1, width, 1);
+    if (row >= 8) for (let at = 1; at < this.names.length; at++) context.fillRect(left, Math.round(at * row) - 1, width, 1);
     context.font = FONT;
     context.fillStyle = colour("dim");
     context.textBaseline = "middle";
@@ -171,7 +185,7 @@ export class FleetMap {
     const { history } = this.state, metric = this.metric;
     let index = history.t.findIndex((t) => t >= at);
     if (index < 0) index = history.t.length - 1;
-    const value = Math.abs((history.t[index] ?? 0) - at) <= GAP_MS ? history.map[metric.key]?.[node]?.[index] : null;
+    const value = Math.abs((history.t[index] ?? 0) - at) <= this.state.gapMs ? history.map[metric.key]?.[node]?.[index] : null;
     return value === null || value === undefined ? ROW_UNKNOWN : this.ramp.text(value);
   }
 }

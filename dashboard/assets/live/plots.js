@@ -1,9 +1,11 @@
-// The live Plotly figure: filled once from what was recorded, then extended by one point per line and tick.
+// The live Plotly figure, drawn from what was recorded whenever it has moved by a pixel.
+//
+// Lines are evenly spaced (x0, dx) with nulls for missing ticks: Plotly then parses one instant per line instead of 900.
 
 import { onThemeChange } from "./theme.js";
 import { paint, stamp } from "./paint.js";
 
-const SPAN_MS = 900000, GAP_MS = 2500, MOST_POINTS = 960;
+const SPAN_MS = 900000;
 
 export class Plots {
   constructor(root, state) {
@@ -18,7 +20,7 @@ export class Plots {
     if (!this.box) return;
     this.watcher = new IntersectionObserver((entries) => {
       this.visible = entries.at(-1).isIntersecting;
-      if (this.visible && this.stale) this.fill();
+      if (this.visible && this.stale) this.draw();
     });
     this.watcher.observe(this.box);
     this.finder = new MutationObserver(() => this.find());
@@ -43,7 +45,7 @@ export class Plots {
       if ("xaxis.range[0]" in event || "xaxis.range" in event) this.setZoomed(true);
     });
     graph.on("plotly_doubleclick", () => this.live());
-    this.fill();
+    paint(graph).then(() => this.draw());
   }
 
   setZoomed(zoomed) {
@@ -53,69 +55,64 @@ export class Plots {
 
   live() {
     this.setZoomed(false);
-    this.fill();
+    this.draw();
   }
 
   update(changed) {
     if (!this.graph) return;
-    if (changed.shape || this.stale) this.fill();
-    else if (!this.visible) this.stale = true;
-    else this.extend();
+    const moved = this.state.message.tick - this.drawn;
+    const span = this.zoomed ? SPAN_MS / 10 : SPAN_MS;
+    this.stale = true;
+    if (this.visible && (changed.shape || !(moved < span / this.graph._fullLayout._size.w))) this.draw();
   }
 
-  range(tick) {
-    return [stamp(tick - SPAN_MS), stamp(tick)];
-  }
-
-  // All of the recorded points, with a break where ticks are missing.
-  fill() {
-    const { history, message } = this.state;
-    if (!this.graph || !message || !history) return;
-    const times = [], rows = [];
-    history.t.forEach((t, index) => {
-      if (index && t - history.t[index - 1] > GAP_MS) times.push(stamp(history.t[index - 1] + 1), stamp(t - 1)), rows.push(null, null);
-      times.push(stamp(t));
-      rows.push(index);
+  draw() {
+    const { history, message } = this.state, graph = this.graph;
+    if (!graph || !message || !history) return;
+    const grid = new Grid(history.t, this.state.interval);
+    graph.data.forEach((trace) => {
+      trace.x0 = stamp(grid.start);
+      trace.dx = grid.step;
+      trace.y = grid.place(history.points[trace.meta.point] ?? [], trace.meta.scale);
     });
-    const lines = this.graph.data.map(({ meta }) => {
-      const values = history.points[meta.point] ?? [];
-      return rows.map((index) => (index === null ? null : scaled(values[index], meta.scale)));
-    });
-    this.middle = this.closeSpans(lines);
-    this.last = history.t.at(-1) ?? null;
-    this.stale = false;
-    const layout = this.zoomed ? {} : { "xaxis.range": this.range(message.tick) };
-    const zoomed = this.zoomed;
-    paint(this.graph, { x: lines.map(() => times.slice()), y: lines }, layout).then(() => this.setZoomed(zoomed));
-  }
-
-  extend() {
-    const { tick, points } = this.state.message, graph = this.graph;
-    const gap = this.last !== null && tick - this.last > GAP_MS;
-    const x = gap ? [stamp(this.last + 1), stamp(tick - 1), stamp(tick)] : [stamp(tick)];
-    const y = graph.data.map(({ meta }) => {
-      const value = scaled(points[meta.point], meta.scale);
-      return gap ? [null, null, value] : [value];
-    });
-    this.middle = this.closeSpans(y, this.middle);
-    if (!this.zoomed) graph.layout.xaxis.range = this.range(tick);
-    this.last = tick;
-    window.Plotly.extendTraces(graph, { x: y.map(() => x.slice()), y }, [...y.keys()], MOST_POINTS);
-  }
-
-  // Plotly fills a span straight across missing points: where its edges are unknown, both take the last middle, so that
-  // nothing is left to fill. Returns the middle to go on from.
-  closeSpans(lines, middle = 0) {
-    const [lower, upper] = lines.filter((_, index) => this.graph.data[index].meta.span);
-    if (!upper) return middle;
-    for (let at = 0; at < lower.length; at++) {
-      if (lower[at] !== null && upper[at] !== null) middle = (lower[at] + upper[at]) / 2;
-      else lower[at] = upper[at] = middle;
+    closeSpans(graph.data.filter((trace) => trace.meta.span).map((trace) => trace.y));
+    if (!this.zoomed) {
+      graph.layout.xaxis.range = [stamp(message.tick - SPAN_MS), stamp(message.tick)];
+      graph.layout.xaxis.autorange = false;
     }
-    return middle;
+    this.drawn = message.tick;
+    this.stale = false;
+    window.Plotly.redraw(graph);
   }
 }
 
-function scaled(value, scale) {
-  return value === null || value === undefined ? null : value * scale;
+// Ticks on an even grid. A slot between two ticks that are no gap apart takes the middle, as a line would.
+export class Grid {
+  constructor(ticks, step) {
+    this.start = ticks[0] ?? Date.now();
+    this.step = step;
+    this.slots = ticks.map((t) => Math.round((t - this.start) / step));
+  }
+
+  place(values, scale) {
+    const line = new Array((this.slots.at(-1) ?? -1) + 1).fill(null);
+    this.slots.forEach((slot, index) => {
+      const value = values[index] ?? null, before = index ? this.slots[index - 1] : slot;
+      if (value === null) return;
+      line[slot] = value * scale;
+      if (slot - before === 2 && line[before] !== null) line[slot - 1] = (line[slot] + line[before]) / 2;
+    });
+    return line;
+  }
+}
+
+// Plotly fills a span straight across missing points: where its edges are unknown both take the last middle, so that
+// nothing is left to fill.
+export function closeSpans([lower, upper]) {
+  if (!upper) return;
+  let middle = 0;
+  for (let at = 0; at < lower.length; at++) {
+    if (lower[at] !== null && upper[at] !== null) middle = (lower[at] + upper[at]) / 2;
+    else lower[at] = upper[at] = middle;
+  }
 }

@@ -10,11 +10,11 @@ function channels(hex) {
 }
 
 // Domain in base units: the metric's own, else what was seen, never narrower than a tenth of the top.
-function domain(metric, rows) {
+function domain(metric, rows, newest) {
   let low = metric.low, high = metric.high;
   if (low === null || high === null) {
     let least = Infinity, most = -Infinity;
-    for (const row of rows)
+    for (const row of [...rows, newest])
       for (const value of row)
         if (value !== null) {
           least = Math.min(least, value);
@@ -27,18 +27,21 @@ function domain(metric, rows) {
   return [low, high];
 }
 
-export function makeRamp(metric, rows, colour) {
+// metric: of the bootstrap; rows: what was recorded of it, per node; newest: of the latest tick.
+export function makeRamp(metric, rows, newest, colour) {
   const from = channels(colour("map-low")), to = channels(colour("map-high"));
   const table = Array.from({ length: STEPS }, (_, step) => {
     const part = step / (STEPS - 1);
     return `rgb(${from.map((value, at) => Math.round(value + (to[at] - value) * part)).join(",")})`;
   });
-  const [low, high] = domain(metric, rows), scale = metric.scale ?? 1;
-  const number = (value) => (Math.abs(value * scale) >= 99.95 ? Math.round(value * scale) : (value * scale).toFixed(1));
+  const [low, high] = domain(metric, rows, newest), scale = metric.scale ?? 1;
+  const number = (value) => (value === 0 || Math.abs(value * scale) >= 99.95 ? Math.round(value * scale) : (value * scale).toFixed(1));
   const text = (value) => `${number(value)} ${metric.unit}`;
   const empty = colour("map-none");
   return {
     text,
+    // Whether a scale that follows what was seen has to grow for this value.
+    outside: (value) => (value > high && metric.high === null) || (value < low && metric.low === null),
     colour: (value) =>
       value === null ? empty : table[Math.max(0, Math.min(STEPS - 1, Math.round(((value - low) / (high - low)) * (STEPS - 1))))],
     // The two ends of the scale, around its colours.

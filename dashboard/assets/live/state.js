@@ -11,8 +11,9 @@ export class State {
     return this.history?.node_cells ?? [];
   }
 
-  // A whole message with `history`. Everything shown before is forgotten.
+  // A whole message with `history`. Everything shown before is forgotten. Before the first tick it is only a sentence.
   bootstrap(message, now) {
+    message = { tick: null, age_ms: 0, cells: {}, nodes: [], why: [], points: {}, map: {}, ...message };
     this.history = message.history ?? { t: [], points: {}, map: {}, node_cells: [], map_metrics: [] };
     this.message = { ...message, history: undefined };
     this.arrived = now;
@@ -40,7 +41,18 @@ export class State {
 
   // Milliseconds since the newest commit, by the page's own clock.
   age(now) {
-    return this.message ? this.message.age_ms + (now - this.arrived) : null;
+    return this.message?.tick ? this.message.age_ms + (now - this.arrived) : null;
+  }
+
+  // Milliseconds between ticks: the median of the last ones.
+  get interval() {
+    const times = this.history?.t.slice(-21) ?? [];
+    const steps = times.slice(1).map((t, index) => t - times[index]).sort((a, b) => a - b);
+    return steps[steps.length >> 1] || 1000;
+  }
+
+  get gapMs() {
+    return 2.5 * this.interval;
   }
 
   // Keep the tick's points and map with the history, so that a switch or a page change can draw them again.
@@ -48,13 +60,20 @@ export class State {
     const { tick, points, map } = this.message, history = this.history;
     if (!history || tick <= (history.t.at(-1) ?? 0)) return;
     history.t.push(tick);
-    for (const key of Object.keys(points)) if (Array.isArray(history.points[key])) history.points[key].push(points[key]);
+    for (const key of Object.keys(points)) history.points[key]?.push(points[key]);
     for (const key of Object.keys(history.map)) history.map[key].forEach((row, node) => row.push(map[key]?.[node] ?? null));
+    for (const [start, end, rate] of points.prefills ?? []) this.recordPrefill(start, end, rate);
     const drop = history.t.findIndex((t) => t >= tick - keepMs);
     if (drop < 60) return;
     history.t.splice(0, drop);
     for (const values of Object.values(history.points)) values.splice(0, drop);
     for (const rows of Object.values(history.map)) rows.forEach((row) => row.splice(0, drop));
+  }
+
+  // A prefill is known once it has ended: its throughput is written where it ran.
+  recordPrefill(start, end, rate) {
+    const { t, points } = this.history, line = points.prefill;
+    for (let at = t.length - 1; line && at >= 0 && t[at] >= start; at--) if (t[at] <= end) line[at] ??= rate;
   }
 }
 

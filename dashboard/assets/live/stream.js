@@ -11,18 +11,16 @@ export class Stream {
     this.timer = 0;
     this.tick = null;
     this.run = 0;
-    document.addEventListener("visibilitychange", () => (document.hidden ? this.stop() : this.start(null)));
+    document.addEventListener("visibilitychange", () => (document.hidden ? this.stop() : this.start()));
     addEventListener("pagehide", () => this.stop());
-    addEventListener("pageshow", (event) => event.persisted && this.start(null));
+    addEventListener("pageshow", (event) => event.persisted && this.start());
   }
 
-  // Start after a snapshot of this tick, or with null from a bootstrap of the server's.
-  async start(tick) {
+  // From the server's bootstrap on.
+  async start() {
     this.stop();
     const run = ++this.run;
-    this.tick = tick;
-    if (tick === null && !(await this.bootstrap(run))) return;
-    if (run === this.run && !document.hidden) this.open(run);
+    if ((await this.bootstrap(run)) && run === this.run && !document.hidden) this.open(run);
   }
 
   stop() {
@@ -48,15 +46,13 @@ export class Stream {
       const message = await this.fetch("minutes=" + this.minutes);
       if (run !== this.run) return false;
       this.handlers.link(true);
-      if (message && message.tick) {
-        this.tick = message.tick;
-        this.handlers.bootstrap(message);
-        return true;
-      }
+      this.handlers.bootstrap(message);
+      this.tick = message.tick;
+      if (message.tick !== null) return true;
     } catch {
       if (run === this.run) this.handlers.link(false);
     }
-    this.later(run, RETRY_MS, () => this.start(null));
+    this.later(run, RETRY_MS, () => this.start());
     return false;
   }
 
@@ -69,7 +65,7 @@ export class Stream {
     const source = (this.source = new EventSource("/api/v1/stream?after=" + this.tick));
     source.addEventListener("open", () => this.handlers.link(true));
     source.addEventListener("tick", (event) => run === this.run && this.receive(JSON.parse(event.data)));
-    source.addEventListener("reset", () => run === this.run && this.start(null));
+    source.addEventListener("reset", () => run === this.run && this.start());
     source.addEventListener("error", () => {
       if (run !== this.run) return;
       if (source.readyState === EventSource.CLOSED) this.poll(run, performance.now());
@@ -83,7 +79,7 @@ export class Stream {
         const answer = await this.fetch("after=" + this.tick);
         if (run !== this.run) return;
         this.handlers.link(true);
-        if (answer.reset) return this.start(null);
+        if (answer.reset) return this.start();
         answer.messages.forEach((message) => this.receive(message));
       } catch {
         if (run !== this.run) return;

@@ -27,13 +27,13 @@ export function columns(count) {
   return choices.reduce((best, wide) => (missing(wide) < missing(best) ? wide : best));
 }
 
-// Names without what they all begin with, where they would be too long for a tile.
-export function shortNames(names) {
-  if (Math.max(0, ...names.map((name) => name.length)) <= 10 || names.length < 2) return names;
+// Names without what they all begin with, where they would be longer than `most` letters.
+export function shortNames(names, most = 10) {
+  if (Math.max(0, ...names.map((name) => name.length)) <= most || names.length < 2) return names;
   let common = names[0];
   for (const name of names) while (!name.startsWith(common)) common = common.slice(0, -1);
   const cut = common.search(/[^-._/]*$/);
-  return names.map((name) => (cut > 1 ? "…" + name.slice(cut) : name));
+  return names.map((name) => (cut > 1 ? name.slice(cut) : name));
 }
 
 export class Tiles {
@@ -62,7 +62,7 @@ export class Tiles {
     this.shown = SHOWN[kind].map((key) => readings.indexOf(key)).filter((at) => at >= 0);
     this.root.className = "tiles " + kind;
     this.root.style.setProperty("--wide", wide);
-    const names = shortNames(nodes.map((node) => node.name));
+    const names = shortNames(nodes.map((node) => node.name), kind === "compact" ? 4 : 10);
     this.tiles = nodes.map((node, index) => this.tile(node, names[index], readings));
     const parts = [];
     this.tiles.forEach((tile, index) => {
@@ -83,6 +83,7 @@ export class Tiles {
     const link = element("a", "tile");
     link.href = "/node/" + encodeURIComponent(node.name);
     link.title = node.name;
+    link.setAttribute("aria-label", node.name);
     const head = element("span", "name"), mark = element("em"), label = element("strong", "", name);
     head.append(label, mark);
     const cells = this.shown.map((at) => makeCell("cell " + readings[at]));

@@ -1,0 +1,150 @@
+"""What the Cluster page costs a browser: python -m bench.page URL [--seconds 60] [--pid PID].
+
+Opens the page in a headless Chromium (`--chromium`), lets it settle, watches it for a while through the DevTools
+protocol and prints each figure beside its budget. Exit code 1 when a budget is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from playwright.sync_api import CDPSession, Page, sync_playwright
+
+FLAGS = (
+    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync --js-flags=--expose-gc"
+).split()
+FIRST_NUMBER = """
+(() => {
+  const look = () => {
+    const place = document.querySelector('[data-cell="decode.now"] b');
+    if (place && place.textContent && place.textContent !== "–") window.firstNumber = performance.now();
+    else requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
+})();
+"""
+PLOTTED = """() => { const graph = document.querySelector(".js-plotly-plot");
+  return graph && graph.data && graph.data[0].y.length > 2; }"""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """One figure of the table: what it is, its unit, and the most it may be (None: shown only)."""
+
+    key: str
+    label: str
+    most: float | None
+
+
+BUDGETS = (
+    Budget("main_thread", "main thread, ms/s", 80),
+    Budget("layouts", "layouts per s", 4),
+    Budget("heap", "heap after GC, MB", 25),
+    Budget("elements", "DOM elements", 1500),
+    Budget("wire", "wire, kB/s", 4),
+    Budget("first", "first number, s", 1),
+    Budget("whole", "whole page, s", 3),
+    Budget("errors", "console errors", 0),
+    Budget("server_cpu", "server CPU, ms/s", None),
+    Budget("server_rss", "server RSS, MB", None),
+)
+
+
+def process_cost(pid: int) -> tuple[float, float]:
+    """CPU seconds used so far and resident MB of a process, from /proc."""
+    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+        pages = int(file.read().split()[1])
+    ticks = int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK"), pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def metrics(session: CDPSession) -> Mapping[str, float]:
+    """Chromium's own counters of the page."""
+    return {row["name"]: row["value"] for row in session.send("Performance.getMetrics")["metrics"]}
+
+
+def watch(page: Page, url: str, seconds: float, pid: int | None) -> dict[str, float]:
+    """Open the page, wait until it is drawn, and measure it for this long."""
+    session = page.context.new_cdp_session(page)
+    received = [0.0]
+    session.on("Network.dataReceived", lambda event: received.__setitem__(0, received[0] + _bytes(event)))
+    session.send("Network.enable")
+    session.send("Performance.enable")
+    errors: list[str] = []
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.add_init_script(FIRST_NUMBER)
+    started = time.monotonic()
+    page.goto(url, wait_until="commit")
+    page.wait_for_function(PLOTTED, timeout=60_000)
+    whole = time.monotonic() - started
+    time.sleep(5)
+    session.send("HeapProfiler.collectGarbage")
+    before, cost, began, received[0] = metrics(session), process_cost(pid) if pid else None, time.monotonic(), 0.0
+    time.sleep(seconds)
+    after, took, wire = metrics(session), time.monotonic() - began, received[0]
+    cost_after = process_cost(pid) if pid else None
+    session.send("HeapProfiler.collectGarbage")
+    figures = {
+        "main_thread": (after["TaskDuration"] - before["TaskDuration"]) * 1000 / took,
+        "layouts": (after["LayoutCount"] - before["LayoutCount"]) / took,
+        "heap": metrics(session)["JSHeapUsedSize"] / 1e6,
+        "elements": page.evaluate("document.querySelectorAll('*').length"),
+        "wire": wire / 1000 / took,
+        "first": page.evaluate("window.firstNumber") / 1000,
+        "whole": whole,
+        "errors": len(errors),
+    }
+    if cost and cost_after:
+        figures |= {"server_cpu": (cost_after[0] - cost[0]) * 1000 / took, "server_rss": cost_after[1]}
+    for error in errors:
+        print("console:", error, file=sys.stderr)
+    return figures
+
+
+def _bytes(event: Mapping[str, Any]) -> float:
+    return float(event.get("encodedDataLength") or event.get("dataLength") or 0)
+
+
+def report(figures: Mapping[str, float], most_main_thread: float) -> bool:
+    """Print the table; whether every budget is kept."""
+    kept = True
+    for budget in BUDGETS:
+        if budget.key not in figures:
+            continue
+        most = most_main_thread if budget.key == "main_thread" else budget.most
+        over = most is not None and figures[budget.key] > most
+        kept = kept and not over
+        limit = "" if most is None else f"≤ {most:g}"
+        print(f"{budget.label:22} {figures[budget.key]:10.2f} {limit:>8}{'   over' if over else ''}")
+    return kept
+
+
+def main() -> int:
+    """Measure and report."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("url")
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--pid", type=int, help="process of the web server, for its CPU and memory")
+    parser.add_argument("--main-thread", type=float, default=80, help="budget in ms/s (80 at 16 nodes, 120 at 64)")
+    parser.add_argument("--chromium", default="/usr/bin/chromium")
+    options = parser.parse_args()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=options.chromium, args=FLAGS)
+        page = browser.new_page(viewport={"width": 1440, "height": 900})
+        kept = report(watch(page, options.url, options.seconds, options.pid), options.main_thread)
+        browser.close()
+    return 0 if kept else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
