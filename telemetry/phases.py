@@ -101,8 +101,8 @@ class EngineJudge:
         if now.restarted:
             self._moved_ms, self._episode_end_ms, self._idle_ms = None, None, before.at_ms
         finished = self._episode(before, now)
-        if _grew(before.generation, now.generation):
-            self._moved_ms = now.at_ms
+        if _grew(before.generation, now.generation) and (now.at_ms - before.at_ms <= DECODING_MS or now.running):
+            self._moved_ms = now.at_ms  # after a longer silence only running requests show that it was not long ago
         if finished is not None or _grew(before.generation, now.generation) or not now.running or now.restarted:
             self._flat_ms, self._kv_at_start = now.at_ms, now.kv_usage
         if now.running == 0:

@@ -72,6 +72,18 @@ def test_decoding_needs_an_increase_not_a_running_request() -> None:
     assert story.at(1).phase is Phase.PREFILLING
 
 
+def test_tokens_of_a_long_silence_are_not_known_to_be_of_the_last_ten_seconds() -> None:
+    for silence, running, phase in (
+        (10, 0, Phase.DECODING),
+        (10.001, 0, Phase.IDLE),
+        (10.001, 1, Phase.DECODING),
+        (10.001, None, Phase.UNKNOWN),
+    ):
+        story = Story(running=1)
+        story.at(0)
+        assert story.at(silence, generation=500, running=running).phase is phase
+
+
 def test_a_sleeping_engine_is_asleep_whatever_else_it_says() -> None:
     story = Story(running=1)
     story.at(0)
