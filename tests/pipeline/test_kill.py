@@ -1,0 +1,78 @@
+"""kill -9 in the middle of a tick: the store opens, and nothing before the last second is lost."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from storage.store import open_store
+from telemetry.catalog import engine
+from tests.pipeline.served import serving
+
+ROOT = Path(__file__).parents[2]
+INTERVAL_S = 0.1
+PAGE = 'vllm:generation_tokens_total{{engine="0",model_name="m"}} {}\n'
+
+
+class Counted:
+    """An engine that has made one more token at every scrape, and remembers when it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[float] = []
+
+    def answer(self, where: str) -> tuple[int, bytes]:
+        if where != "/metrics":
+            return 404, b""
+        self.asked.append(time.time())
+        return 200, PAGE.format(len(self.asked)).encode()
+
+
+def collector(path: Path, url: str) -> subprocess.Popen[bytes]:
+    code = (
+        "from pipeline.collector import run; from pipeline.config import *;"
+        f"run(CollectorConfig({str(path)!r}, (), (TargetConfig('head', {url!r}, TargetKind.ENGINE),),"
+        f" interval_s={INTERVAL_S}))"
+    )
+    return subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stderr=subprocess.DEVNULL)
+
+
+def wait_for(counted: Counted, scrapes: int) -> None:
+    deadline = time.monotonic() + 20
+    while len(counted.asked) < scrapes:
+        assert time.monotonic() < deadline, "the collector does not ask"
+        time.sleep(0.005)
+
+
+def kill_and_look(path: Path, times: int, seed: int) -> None:
+    chance, counted = random.Random(seed), Counted()
+    with serving(counted.answer) as url:
+        for _ in range(times):
+            process = collector(path, url)
+            wait_for(counted, len(counted.asked) + 5)
+            time.sleep(chance.uniform(0, 2 * INTERVAL_S))
+            os.kill(process.pid, signal.SIGKILL)
+            died_ms = time.time() * 1000
+            process.wait()
+            store = open_store(str(path), writer=False, now_ms=0)
+            frame = store.frame([engine.GENERATION_TOKENS.name], ["head"], 0, 2**60)
+            store.close()
+            # One token per scrape: the stored total says how many scrapes it knows of.
+            known = counted.asked[int(frame.values[0, -1])]
+            assert died_ms - known * 1000 < 1000, "more than the last second is lost"
+            assert (frame.values[0] == sorted(frame.values[0])).all()
+
+
+def test_five_kills(tmp_path: Path) -> None:
+    kill_and_look(tmp_path / "store.db", 5, seed=1)
+
+
+@pytest.mark.live
+def test_fifty_kills(tmp_path: Path) -> None:
+    kill_and_look(tmp_path / "store.db", 50, seed=2)
