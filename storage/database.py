@@ -49,5 +49,6 @@ class Database:
             raise self.dialect.explain(error) from error
 
     def close(self) -> None:
-        """Close every connection."""
+        """Close every connection, and give up being the collector."""
         self._engine.dispose()
+        self.dialect.release()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import sqlite3
 import stat
@@ -60,6 +61,7 @@ class Sqlite:
     def __init__(self, url: str, busy_ms: int) -> None:
         self.path = path_of(url)
         self.busy_ms = busy_ms
+        self._claim: int | None = None
 
     def prepare(self, writer: bool) -> None:
         """Make sure that there is a file (writer: create directory and file, mode 0600) or say why not."""
@@ -82,6 +84,31 @@ class Sqlite:
             return errors.StoreFull(f"there is no room left for the store {self.path}: free some disk space")
         kind = errors.StoreReadOnly if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS) else errors.StoreError
         return kind(f"the store {self.path} cannot be written: {error.strerror}")
+
+    def claim(self) -> None:
+        """Be the one collector until `release`, or the end of the process however it ends; StoreTaken otherwise.
+
+        The lock is on a file beside: closing any handle of the database itself would drop SQLite's own locks.
+        """
+        if self._claim is not None:
+            return
+        name = self.path.with_name(self.path.name + "-collector")
+        try:
+            descriptor = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise self._refusal(error) from error
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            raise errors.StoreTaken(f"another collector writes to the store {self.path}: stop it first") from None
+        self._claim = descriptor
+
+    def release(self) -> None:
+        """Let another be the collector."""
+        if self._claim is not None:
+            os.close(self._claim)
+            self._claim = None
 
     def engine(self, writer: bool) -> Engine:
         """A pool of connections. Every transaction is BEGIN, or BEGIN IMMEDIATE with the option `write`."""

@@ -32,3 +32,7 @@ class StoreBroken(StoreError):  # noqa: N818
 
 class StoreNewer(StoreError):  # noqa: N818
     """A newer version of this program wrote the store; this one does not understand it."""
+
+
+class StoreTaken(StoreError):  # noqa: N818
+    """Another collector writes to this store; two would count every counter twice."""

@@ -66,9 +66,24 @@ def _rows(connection: Connection, query: Select[Any]) -> list[Row]:
     return [Row(tick, target, at_ms, layout, unpack(data)) for tick, target, at_ms, layout, data in found]
 
 
+RECENT_MS = 60_000
+"""Where most targets have their newest row; only for the others is the whole key gone through."""
+
+
 def last_rows(connection: Connection) -> dict[str, Row]:
     """The newest row of each target."""
-    newest = select(HOT.target, func.max(HOT.tick).label("tick")).group_by(HOT.target).subquery()
+    newest = connection.scalar(select(func.max(HOT.tick)))
+    if newest is None:
+        return {}
+    found = _newest(connection, HOT.tick > newest - RECENT_MS)
+    known = set(connection.scalars(select(schema.layout.c.target).distinct()))
+    if known - found.keys():
+        found = _newest(connection, true()) | found
+    return found
+
+
+def _newest(connection: Connection, where: ColumnElement[bool]) -> dict[str, Row]:
+    newest = select(HOT.target, func.max(HOT.tick).label("tick")).where(where).group_by(HOT.target).subquery()
     match = and_(HOT.tick == newest.c.tick, HOT.target == newest.c.target)
     return {row.target: row for row in _rows(connection, select(schema.hot).join(newest, match))}
 

@@ -38,6 +38,10 @@ class Store:
         self._layouts = Layouts(database)
         self._writer = Writer(database, self._layouts)
 
+    def claim(self) -> None:
+        """Be this store's one collector until `close`, or until the process ends; StoreTaken when another is."""
+        self._database.dialect.claim()
+
     def layout(self, target: str, series: tuple[Series, ...]) -> int:
         """Number of this layout, registered on first use; cheap when the tuple is the same object as last time."""
         return self._layouts.number(target, series)
@@ -160,5 +164,5 @@ class Store:
         return self._database.dialect.size_bytes()
 
     def close(self) -> None:
-        """Close every connection."""
+        """Close every connection, and give up a claim."""
         self._database.close()

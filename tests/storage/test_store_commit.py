@@ -118,11 +118,20 @@ def test_a_commit_without_rows_names_an_empty_range(store: Store) -> None:
 
 def test_last_rows(store: Store) -> None:
     assert store.last_rows() == {}
+    store.layout("never", ())
     write(store, "a", ["x"], {0: [1], 5: [6]})
     layout = write(store, "b", ["x"], {4: [5], 2: [3]})
     found = store.last_rows()
     assert {name: row.values.tolist() for name, row in found.items()} == {"a": [6.0], "b": [5.0]}
     assert found["b"] == Row(NOW + 4 * SECOND, "b", NOW + 4 * SECOND + 40, layout, [5])
+
+
+@pytest.mark.parametrize("silence", [59, 60, 10**6])
+def test_last_rows_of_a_target_that_is_silent(store: Store, silence: int) -> None:
+    write(store, "a", ["x"], {0: [1], 1: [2]})
+    write(store, "b", ["x"], {0: [3], 1 + silence: [4]})
+    found = store.last_rows()
+    assert {name: row.values.tolist() for name, row in found.items()} == {"a": [2.0], "b": [4.0]}
 
 
 def test_layouts_are_registered_once_and_found_again(store: Store, opened: Open) -> None:

@@ -17,6 +17,7 @@ from sqlalchemy import Connection, text
 
 from storage import migrations, schema
 from storage.database import Database
+from storage.dialect import Sqlite
 from storage.errors import (
     StoreBroken,
     StoreBusy,
@@ -24,6 +25,8 @@ from storage.errors import (
     StoreFull,
     StoreNewer,
     StoreNotReady,
+    StoreReadOnly,
+    StoreTaken,
 )
 from storage.records import Batch
 from storage.store import Store, open_store
@@ -326,3 +329,47 @@ def test_nothing_heavy_is_imported() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=Path(__file__).parents[2], check=True
     )
     assert done.stdout == "[]\n"
+
+
+def test_one_collector_at_a_time(tmp_path: Path) -> None:
+    url = str(tmp_path / "store.db")
+    first, second = (open_store(url, writer=True, now_ms=NOW) for _ in range(2))
+    first.claim()
+    first.claim()
+    with pytest.raises(StoreTaken, match=r"another collector writes to the store .*store\.db: stop it first"):
+        second.claim()
+    write(second, "a", ["x"], {0: [1]})
+    assert mode(tmp_path / "store.db-collector") == 0o600
+    first.close()
+    second.claim()
+    second.close()
+    open_store(url, writer=False, now_ms=NOW).close()
+
+
+def failure(code: int) -> sqlite3.Error:
+    """An error as the driver raises it."""
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = code
+    return error
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "kind"),
+    [
+        ("/proc/store.db", sqlite3.SQLITE_IOERR, StoreFull),  # no room there, ever
+        ("/proc/store.db", sqlite3.SQLITE_IOERR_WRITE, StoreFull),
+        ("/nowhere/store.db", sqlite3.SQLITE_IOERR_WRITE, StoreError),
+        ("/proc/store.db", sqlite3.SQLITE_BUSY_RECOVERY, StoreBusy),
+        ("/proc/store.db", sqlite3.SQLITE_LOCKED_SHAREDCACHE, StoreBusy),
+        ("/proc/store.db", sqlite3.SQLITE_READONLY_DBMOVED, StoreReadOnly),
+        ("/proc/store.db", sqlite3.SQLITE_CORRUPT_INDEX, StoreBroken),
+        ("/proc/store.db", sqlite3.SQLITE_NOTADB, StoreBroken),
+        ("/proc/store.db", sqlite3.SQLITE_CANTOPEN_ISDIR, StoreError),
+        ("/proc/store.db", sqlite3.SQLITE_MISUSE, StoreError),
+    ],
+)
+def test_errors_of_the_driver_become_ours(path: str, code: int, kind: type[StoreError]) -> None:
+    error = Sqlite(path, 1000).explain(failure(code))
+    assert type(error) is kind
+    assert str(error).endswith("(disk I/O error)")
+    assert path in str(error)
