@@ -10,6 +10,7 @@ import orjson
 
 MAX_TEXT = 200
 MAX_ITEMS = 500
+MAX_NUMBER = 2.0**63
 FATAL_KINDS = frozenset({"oom"})
 FATAL_XIDS = frozenset({"79", "119", "120", "154"})
 
@@ -73,7 +74,9 @@ def _text(value: Any) -> str:
 
 
 def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return None
+    return float(value) if abs(value) < MAX_NUMBER else None
 
 
 def _process(one: Mapping[str, Any]) -> dict[str, Any]:

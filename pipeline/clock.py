@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 TOLERANCE_MS = 500.0
+LATE_READINGS = 10
+"""So many readings in a row that come later than the anchor says mean a drift; fewer mean slow answers."""
 
 
 class HubClock:
@@ -28,18 +30,21 @@ class NodeClock:
     """A node's monotonic readings on the hub's clock: the time base of its rates.
 
     Differences between two samples are the node's own, free of the network's delays. The anchor is taken at the first
-    reading, and again when the node booted (its reading fell) or the two clocks drifted apart by more than 500 ms.
+    reading, and again when the node booted (its reading fell) or the two clocks drifted apart by more than 500 ms: at
+    once where a reading came before it can have been made, but only after LATE_READINGS where all come late.
     """
 
     def __init__(self) -> None:
         self._anchor_ms: float | None = None
         self._last_ms = float("-inf")
+        self._late = 0
 
     def at(self, monotonic_s: float, arrival_ms: float) -> float:
         """The instant of a reading that arrived at `arrival_ms` of the hub's clock."""
         reading = monotonic_s * 1000.0
         booted, self._last_ms = reading < self._last_ms, reading
-        drifted = self._anchor_ms is not None and abs(self._anchor_ms + reading - arrival_ms) > TOLERANCE_MS
-        if self._anchor_ms is None or booted or drifted:
-            self._anchor_ms = arrival_ms - reading
+        late_ms = 0.0 if self._anchor_ms is None else arrival_ms - (self._anchor_ms + reading)
+        self._late = self._late + 1 if late_ms > TOLERANCE_MS else 0
+        if self._anchor_ms is None or booted or late_ms < -TOLERANCE_MS or self._late >= LATE_READINGS:
+            self._anchor_ms, self._late = arrival_ms - reading, 0
         return self._anchor_ms + reading

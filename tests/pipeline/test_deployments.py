@@ -1,0 +1,46 @@
+"""Which engines serve one model together."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipeline.deployments import EngineId, deployment_of, group, short_model
+
+SETTINGS = {"prod": ("head", "second")}
+
+
+@pytest.mark.parametrize(
+    ("model", "short"),
+    [
+        ("moonshotai/Kimi-K3", "Kimi-K3"),
+        ("/models/kimi/", "kimi"),
+        ("tiny-llama", "tiny-llama"),
+        ("/", "/"),
+        ("C:/a/b.gguf", "b.gguf"),
+    ],
+)
+def test_short_model(model: str, short: str) -> None:
+    assert short_model(model) == short
+
+
+@pytest.mark.parametrize(
+    ("engine", "models", "name"),
+    [
+        (EngineId("head", "0", "moonshotai/Kimi-K3"), {}, "prod"),
+        (EngineId("third", "0", "moonshotai/Kimi-K3"), {}, "Kimi-K3"),
+        (EngineId("third", "0", "moonshotai/Kimi-K3"), {"third": "other"}, "Kimi-K3"),
+        (EngineId("llama", "0", ""), {"llama": "models/tiny.gguf"}, "tiny.gguf"),
+        (EngineId("llama", "0", ""), {"llama": ""}, "llama"),
+        (EngineId("llama", "0", ""), {}, "llama"),
+    ],
+)
+def test_by_the_settings_else_by_model_else_alone(engine: EngineId, models: dict[str, str], name: str) -> None:
+    assert deployment_of(engine, SETTINGS, models) == name
+
+
+def test_group_is_in_order_of_name() -> None:
+    engines = [EngineId("z", "1", "b/M"), EngineId("z", "0", "b/M"), EngineId("a", "0", "M"), EngineId("q", "0", "A")]
+    found = group(engines, {}, {})
+    assert list(found) == ["A", "M"]
+    assert found["M"] == [EngineId("a", "0", "M"), EngineId("z", "0", "b/M"), EngineId("z", "1", "b/M")]
+    assert group([], SETTINGS, {}) == {}
