@@ -109,7 +109,7 @@ def _held(frame: Frame) -> Floats:
 
 def _sum(frame: Frame, metric: Metric, tick: int) -> float:
     part = frame.select(lambda series: series.metric == metric.name)
-    return _at(part, tick, lambda: ratios.total(_held(part), part.ticks.astype(np.float64)))
+    return _at(part, tick, lambda: ratios.total(_held(part), part.ticks.astype(np.float64), ~np.isnan(part.values)))
 
 
 def _fold(frame: Frame, metric: Metric, tick: int, how: Fold) -> float:

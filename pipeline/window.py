@@ -117,7 +117,8 @@ class Window:
                 self._blocks[target] = kept
                 if not kept:
                     del self._blocks[target]
-            self._steps = [step for step in self._steps if step[1] >= cut]
+            oldest = min((int(block.ticks[0]) for kept in self._blocks.values() for block in kept), default=cut)
+            self._steps = [step for step in self._steps if step[1] >= oldest]
 
     def targets(self) -> list[str]:
         """Names of the targets that have rows."""

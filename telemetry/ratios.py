@@ -36,14 +36,15 @@ def last_known(known: Bools) -> npt.NDArray[np.intp]:
     return np.asarray(np.maximum.accumulate(np.where(known, columns, -1), axis=1), dtype=np.intp)
 
 
-def total(values: Floats, ticks: Floats) -> Floats:
+def total(values: Floats, ticks: Floats, sampled: Bools | None = None) -> Floats:
     """Sum over rows at each tick: float64[tick].
 
-    Unknown while any row that had a value within SILENT_MS has none now; unknown where no row has one.
+    Unknown while any row that was sampled within SILENT_MS has no value now; unknown where no row has one.
+    sampled: see `totals`.
     """
     if not values.shape[0]:
         return np.full(values.shape[1], np.nan)
-    return totals(values, ticks, np.zeros(values.shape[0], np.intp))[0]
+    return np.asarray(totals(values, ticks, np.zeros(values.shape[0], np.intp), sampled)[0])
 
 
 def totals(values: Floats, ticks: Floats, group: npt.NDArray[np.intp], sampled: Bools | None = None) -> Floats:
@@ -55,7 +56,7 @@ def totals(values: Floats, ticks: Floats, group: npt.NDArray[np.intp], sampled: 
     order = np.argsort(group, kind="stable")
     starts = np.searchsorted(group[order], np.arange(int(np.max(group)) + 1))
     known = ~np.isnan(values)
-    last = last_known(known if sampled is None else sampled | known)
+    last = last_known(known if sampled is None else sampled)
     unknown = ~known & (last >= 0) & (ticks - ticks[np.maximum(last, 0)] <= SILENT_MS)
     summed = np.add.reduceat(np.where(known, values, 0.0)[order], starts, axis=0)
     spoiled = np.logical_or.reduceat(unknown[order], starts, axis=0)

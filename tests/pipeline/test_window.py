@@ -1,0 +1,202 @@
+"""The window of the last while: rows of any order and layout come out as one frame."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.window import BLOCK_ROWS, Window
+from telemetry.model import Series
+from tests.telemetry.frames import numbers
+
+TOKENS, RUNNING = "generation_tokens_total", "requests_running"
+A_TOKENS, A_RUNNING = Series("a", TOKENS), Series("a", RUNNING)
+B_TOKENS = Series("b", TOKENS)
+
+
+def add(window: Window, target: str, tick: int, values: dict[Series, float], late_ms: float = 0.0) -> None:
+    window.add(target, tick, tick + late_ms, tuple(values), np.array(list(values.values()), dtype=float))
+
+
+def rows(window: Window, *metrics: str, **limits: object) -> dict[Series, list[float | None]]:
+    frame = window.frame(metrics or (TOKENS,), **limits)  # type: ignore[arg-type]
+    return {series: numbers(row) for series, row in zip(frame.series, frame.values, strict=True)}
+
+
+def test_an_empty_window_is_an_empty_frame() -> None:
+    frame = Window(60_000).frame([TOKENS])
+    assert frame.values.shape == (0, 0)
+    assert Window(60_000).targets() == []
+    assert Window(60_000).latest_tick is None
+
+
+def test_only_the_metrics_asked_for() -> None:
+    window = Window(60_000)
+    add(window, "a", 1000, {A_TOKENS: 5, A_RUNNING: 2})
+    add(window, "a", 2000, {A_TOKENS: 6, A_RUNNING: 3})
+    assert rows(window) == {A_TOKENS: [5, 6]}
+    assert rows(window, RUNNING, TOKENS) == {A_TOKENS: [5, 6], A_RUNNING: [2, 3]}
+    assert rows(window, "unheard_of") == {}
+
+
+def test_targets_share_the_ticks_at_which_any_was_read() -> None:
+    window = Window(60_000)
+    add(window, "a", 1000, {A_TOKENS: 1}, late_ms=7)
+    add(window, "b", 2000, {B_TOKENS: 2}, late_ms=9)
+    add(window, "a", 3000, {A_TOKENS: 3}, late_ms=5)
+    frame = window.frame([TOKENS])
+    assert frame.ticks.tolist() == [1000, 2000, 3000]
+    assert rows(window) == {A_TOKENS: [1, None, 3], B_TOKENS: [None, 2, None]}
+    assert [numbers(line) for line in frame.at_ms] == [[1007, None, 3005], [None, 2009, None]]
+    assert rows(window, targets=["b"]) == {B_TOKENS: [2]}
+    assert window.frame([TOKENS], targets=["b"]).ticks.tolist() == [2000]
+    assert window.targets() == ["a", "b"]
+    assert window.latest_tick == 3000
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        ({}, [1, 2, 3]),
+        ({"start_ms": 2000}, [2, 3]),
+        ({"start_ms": 2001}, [3]),
+        ({"end_ms": 2000}, [1, 2]),
+        ({"end_ms": 1999.5}, [1]),
+        ({"start_ms": 1500, "end_ms": 2500}, [2]),
+    ],
+)
+def test_a_range_is_closed_at_both_ends(limits: dict[str, float], expected: list[float]) -> None:
+    window = Window(60_000)
+    for number in (1, 2, 3):
+        add(window, "a", number * 1000, {A_TOKENS: number})
+    assert rows(window, **limits) == {A_TOKENS: expected}
+
+
+def test_a_range_without_rows_is_empty() -> None:
+    window = Window(60_000)
+    add(window, "a", 1000, {A_TOKENS: 1})
+    assert rows(window, start_ms=5000) == {}
+
+
+def test_a_layout_that_changes_keeps_each_series_in_its_row() -> None:
+    window = Window(60_000)
+    add(window, "a", 1000, {A_TOKENS: 1, A_RUNNING: 10})
+    add(window, "a", 2000, {A_RUNNING: 20})
+    add(window, "a", 3000, {A_RUNNING: 30, A_TOKENS: 3})
+    assert rows(window, TOKENS, RUNNING) == {A_TOKENS: [1, None, 3], A_RUNNING: [10, 20, 30]}
+    frame = window.frame([TOKENS])
+    assert numbers(frame.at_ms[0]) == [1000, 2000, 3000], "the target was read, without this series"
+
+
+def test_equal_layouts_are_one_layout() -> None:
+    window = Window(60_000)
+    for number in range(3):
+        window.add("a", number * 1000, 0.0, (Series("a", TOKENS),), np.array([float(number)]))
+    assert rows(window) == {A_TOKENS: [0, 1, 2]}
+
+
+def test_late_rows_take_their_place_and_second_ones_are_ignored() -> None:
+    window = Window(60_000)
+    for tick, value in ((1000, 1), (3000, 3), (2000, 2), (2000, 99), (1000, 99), (4000, 4), (3000, 99), (500, 0)):
+        add(window, "a", tick, {A_TOKENS: value})
+    assert window.latest_tick == 4000
+    assert rows(window) == {A_TOKENS: [0, 1, 2, 3, 4]}
+    assert rows(window, start_ms=2000, end_ms=3000) == {A_TOKENS: [2, 3]}
+
+
+@given(st.lists(st.integers(0, 40), min_size=1, max_size=60))
+def test_rows_of_any_order_come_out_in_the_order_of_ticks(order: list[int]) -> None:
+    window = Window(60_000)
+    first: dict[int, int] = {}
+    for place, second in enumerate(order):
+        first.setdefault(second, place)
+        add(window, "a", second * 1000, {A_TOKENS: place})
+    assert rows(window) == {A_TOKENS: [first[second] for second in sorted(first)]}
+
+
+def test_more_rows_than_a_block_holds() -> None:
+    window = Window(10_000_000)
+    count = 2 * BLOCK_ROWS + 5
+    for number in range(count):
+        add(window, "a", number * 1000, {A_TOKENS: number})
+    assert rows(window) == {A_TOKENS: list(range(count))}
+    assert rows(window, start_ms=(BLOCK_ROWS - 1) * 1000, end_ms=BLOCK_ROWS * 1000) == {
+        A_TOKENS: [BLOCK_ROWS - 1, BLOCK_ROWS]
+    }
+
+
+def test_what_is_older_than_the_span_is_dropped_in_blocks() -> None:
+    window = Window(60_000)
+    add(window, "b", 0, {B_TOKENS: 1})
+    for number in range(BLOCK_ROWS + 100):
+        add(window, "a", number * 1000, {A_TOKENS: number})
+    window.trim()
+    assert window.targets() == ["a"]
+    assert rows(window, start_ms=(BLOCK_ROWS + 39) * 1000)[A_TOKENS][0] == BLOCK_ROWS + 39
+    assert window.frame([TOKENS]).ticks[0] == BLOCK_ROWS * 1000
+    Window(60_000).trim()
+
+
+def test_a_row_at_the_edge_of_the_span_stays() -> None:
+    window = Window(60_000)
+    add(window, "b", 1000, {B_TOKENS: 1})
+    add(window, "a", 61_000, {A_TOKENS: 1})
+    window.trim()
+    assert window.targets() == ["a", "b"]
+    add(window, "a", 61_001, {A_TOKENS: 1})
+    window.trim()
+    assert window.targets() == ["a"]
+
+
+def test_steps_are_in_the_frame_as_long_as_their_rows() -> None:
+    window = Window(60_000)
+    for number in range(1, 80):
+        add(window, "a", number * 1000, {A_TOKENS: number})
+    window.add_steps([(A_TOKENS, 3000, "restart"), (A_RUNNING, 4000, "restart"), (A_TOKENS, 5000, "first sample")])
+    window.trim()
+    frame = window.frame([TOKENS])
+    assert np.flatnonzero(frame.breaks[0]).tolist() == [2]
+    assert not window.frame([TOKENS], start_ms=4000).breaks.any()
+
+
+def test_steps_go_with_their_rows() -> None:
+    window = Window(1000)
+    add(window, "a", 1000, {A_TOKENS: 1})
+    window.add_steps([(A_TOKENS, 1000, "restart")])
+    add(window, "b", 5000, {B_TOKENS: 1})
+    window.trim()
+    add(window, "a", 1000, {A_TOKENS: 1})
+    assert not window.frame([TOKENS]).breaks.any()
+
+
+def test_a_step_of_a_first_use_fills_in_the_zero() -> None:
+    window = Window(60_000)
+    add(window, "a", 1000, {A_RUNNING: 0})
+    add(window, "a", 2000, {A_RUNNING: 1, A_TOKENS: 40})
+    window.add_steps([(A_TOKENS, 2000, "first use")])
+    assert rows(window) == {A_TOKENS: [0, 40]}
+    assert rows(window) == {A_TOKENS: [0, 40]}
+
+
+def test_intervals_decide_what_a_gap_is() -> None:
+    window = Window(60_000)
+    add(window, "a", 1000, {A_TOKENS: 1, A_RUNNING: 1})
+    add(window, "b", 1000, {B_TOKENS: 1})
+    window.set_intervals({"b": 4000})
+    frame = window.frame([TOKENS, RUNNING])
+    assert dict(zip(frame.series, frame.gap_ms.tolist(), strict=True)) == {
+        A_TOKENS: 2500.0,
+        A_RUNNING: 2500.0,
+        B_TOKENS: 10_000.0,
+    }
+
+
+def test_a_frame_does_not_change_when_rows_come_later() -> None:
+    window = Window(60_000)
+    add(window, "a", 1000, {A_TOKENS: 1})
+    frame = window.frame([TOKENS])
+    add(window, "a", 2000, {A_TOKENS: 2})
+    frame.values[0, 0] = 77.0
+    assert rows(window) == {A_TOKENS: [1, 2]}
