@@ -62,17 +62,22 @@ class Layouts:
     def ids(self, series: Iterable[Series]) -> dict[Series, int]:
         """Numbers of these series; registers those that are new, in a transaction of its own."""
         wanted = tuple(series)
-        missing = [entry for entry in wanted if entry not in self._ids]
-        if missing:
-            rows = [
-                {"target": entry.target, "metric": entry.metric, "labels": labels_text(entry.labels)}
-                for entry in missing
-            ]
-            with self._database.writing() as connection:
-                connection.execute(self._database.dialect.insert(schema.series), rows)
+        if any(entry not in self._ids for entry in wanted):
             with self._database.reading() as connection, self._lock:
                 self._load_series(connection)
+            self._register_series([entry for entry in wanted if entry not in self._ids])
         return {entry: self._ids[entry] for entry in wanted}
+
+    def _register_series(self, missing: Sequence[Series]) -> None:
+        if not missing:
+            return
+        rows = [
+            {"target": entry.target, "metric": entry.metric, "labels": labels_text(entry.labels)} for entry in missing
+        ]
+        with self._database.writing() as connection:
+            connection.execute(self._database.dialect.insert(schema.series), rows)
+        with self._database.reading() as connection, self._lock:
+            self._load_series(connection)
 
     def _load_series(self, connection: Connection) -> None:
         table = schema.series

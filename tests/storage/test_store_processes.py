@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from storage.errors import StoreBusy
 from storage.records import Batch, Row
 from storage.store import Store
 from tests.storage.worlds import NOW, SECOND, scribe_values, series
@@ -149,6 +150,19 @@ def test_many_threads_read_and_write(store: Store, opened: Open) -> None:
     asked = [command.payload["thread"] for command in store.pending_commands()]
     assert set(asked) == set(range(8))
     assert all(isinstance(store.preference(f"thread {number}"), int) for number in range(8))
+
+
+def test_known_layouts_are_found_while_another_holds_the_lock(store: Store, opened: Open) -> None:
+    """A collector that restarts needs no write to find its layouts again."""
+    number = store.layout("n", series("n", "x", "y"))
+    again = opened(busy_ms=30)
+    with closing(sqlite3.connect(store._database.dialect.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert again.layout("n", series("n", "x", "y")) == number
+        with pytest.raises(StoreBusy):
+            again.layout("n", series("n", "x", "z"))
+        other.execute("ROLLBACK")
+    assert again.layout("n", series("n", "x", "z")) != number
 
 
 def test_a_commit_shows_whole_or_not_at_all(store: Store, opened: Open) -> None:
