@@ -55,8 +55,8 @@ class Connection(socketserver.BaseRequestHandler):
         """The next request's head without its empty line; None at the end of the connection."""
         deadline = None
         self.request.settimeout(IDLE_S)
-        while END not in self.rest:
-            if len(self.rest) > LARGEST_HEAD:
+        while END not in self.rest[:LARGEST_HEAD]:
+            if len(self.rest) >= LARGEST_HEAD:
                 raise BadRequestError(431, "The request head is longer than 8 KiB.")
             if self.rest:
                 deadline = deadline or time.monotonic() + HEAD_S

@@ -1,0 +1,167 @@
+"""What the agent costs, beside prometheus-node-exporter on the same tree of a GB10 node, scraped at the same moments.
+
+    python bench/agent.py [--seconds 60]
+
+Only the ratio of one run means something: both share the machine's noise. NVML is the tests' stub library and the tree
+is files, so the cost of a real driver and of counters read from a NIC's firmware is not in here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tests.node.node_machine import build  # noqa: E402
+
+MIB = 1024 * 1024
+COLLECTORS = (
+    *("cpu", "meminfo", "vmstat", "loadavg", "pressure", "buddyinfo", "stat", "uname"),
+    *("infiniband", "netdev", "netclass", "filesystem", "diskstats", "time"),
+)
+"""node_exporter's collectors for what the agent reads too. Without hwmon, which fails on this tree and logs 5 kB a time."""
+BUDGET = {"agent RSS, MiB": 25.0, "agent CPU ∕ node_exporter": 0.6, "agent start CPU, ms": 150.0}
+
+
+@dataclass
+class Server:
+    """A process that answers GET /metrics."""
+
+    name: str
+    process: subprocess.Popen[bytes]
+    port: int
+
+    def cpu_s(self) -> float:
+        """Processor time of all its threads so far."""
+        tasks = Path(f"/proc/{self.process.pid}/task").iterdir()
+        return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
+
+    def memory(self, field: str = "Rss") -> float:
+        """Resident (or proportional, "Pss") bytes."""
+        text = Path(f"/proc/{self.process.pid}/smaps_rollup").read_text()
+        match = re.search(rf"^{field}:\s+(\d+) kB", text, re.MULTILINE)
+        return int(match[1]) * 1024 if match else float("nan")
+
+
+def free_port() -> int:
+    """A port that nobody listens at just now."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return int(taken.getsockname()[1])
+
+
+def scrape(connection: http.client.HTTPConnection) -> int:
+    """Samples on one page."""
+    connection.request("GET", "/metrics", headers={"Accept-Encoding": "identity"})
+    body = connection.getresponse().read()
+    return sum(1 for line in body.splitlines() if line and not line.startswith(b"#"))
+
+
+def wait_for(port: int) -> None:
+    """Until somebody listens."""
+    deadline = time.monotonic() + 20
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+
+
+def start_agent(scratch: Path, tree: str, python: str) -> Server:
+    """The agent as one file, under -I -S, with the stub of NVML."""
+    archive = scratch / "tachograph-agent.pyz"
+    subprocess.run([sys.executable, ROOT / "deploy/build_agent.py", "--output", archive], check=True)
+    library = scratch / "libnvidia-ml.so.1"
+    flags = ["-shared", "-fPIC", "-O2", '-DFIXED_SCENARIO="busy"']
+    subprocess.run(["gcc", *flags, "-o", library, ROOT / "tests/node/nvml_stub.c"], check=True)
+    environment = os.environ | {"LD_LIBRARY_PATH": str(scratch)}
+    port = free_port()
+    command = [python, "-I", "-S", str(archive), "--root", tree, "--port", str(port)]
+    return Server("agent", subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL), port)
+
+
+def start_node_exporter(tree: str) -> Server | None:
+    """node_exporter with the collectors that matter; None where it is not installed."""
+    program = shutil.which("prometheus-node-exporter") or shutil.which("node_exporter")
+    if program is None:
+        return None
+    port = free_port()
+    paths = [f"--path.{name}fs={tree}/{name}" for name in ("proc", "sys")] + [f"--path.rootfs={tree}"]
+    collectors = ["--collector.disable-defaults", *(f"--collector.{name}" for name in COLLECTORS)]
+    command = [program, f"--web.listen-address=127.0.0.1:{port}", *paths, *collectors]
+    return Server("node_exporter", subprocess.Popen(command, stderr=subprocess.DEVNULL), port)
+
+
+def measure(servers: list[Server], seconds: int) -> dict[str, tuple[int, float, float, float]]:
+    """Name → samples, CPU per scrape in ms, RSS and PSS in MiB."""
+    connections = [http.client.HTTPConnection("127.0.0.1", server.port, timeout=10) for server in servers]
+    counts = [scrape(connection) for connection in connections]
+    before = [server.cpu_s() for server in servers]
+    for tick in range(seconds):
+        began = time.monotonic()
+        for connection in connections if tick % 2 else reversed(connections):
+            scrape(connection)
+        time.sleep(max(0.0, 1 - (time.monotonic() - began)))
+    result = {}
+    for server, count, cpu_s, connection in zip(servers, counts, before, connections, strict=True):
+        per_scrape = (server.cpu_s() - cpu_s) / seconds * 1000
+        result[server.name] = (count, per_scrape, server.memory() / MIB, server.memory("Pss") / MIB)
+        connection.close()
+    return result
+
+
+def main() -> int:
+    """Print the table; 1 when a budget is not kept."""
+    options = argparse.ArgumentParser(description="Cost of the agent beside node_exporter.")
+    options.add_argument("--seconds", type=int, default=60)
+    options.add_argument("--python", default=sys.executable)
+    given = options.parse_args()
+    scratch = Path(tempfile.mkdtemp(prefix="agent-bench-"))
+    servers: list[Server] = []
+    try:
+        tree = build(scratch / "tree").root
+        servers.append(start_agent(scratch, tree, given.python))
+        wait_for(servers[0].port)
+        start_ms = servers[0].cpu_s() * 1000
+        other = start_node_exporter(tree)
+        servers += [other] if other else []
+        for server in servers:
+            wait_for(server.port)
+        found = measure(servers, given.seconds)
+    finally:
+        for server in servers:
+            server.process.kill()
+            server.process.wait()
+        shutil.rmtree(scratch)
+    return report(found, start_ms)
+
+
+def report(found: dict[str, tuple[int, float, float, float]], start_ms: float) -> int:
+    """Print what was found against the budgets; 1 when one is not kept."""
+    print("| 1 Hz | samples | CPU per second, ms | RSS, MiB | PSS, MiB |\n|---|---|---|---|---|")
+    for name, (samples, cpu_ms, rss, pss) in found.items():
+        print(f"| {name} | {samples} | {cpu_ms:.2f} | {rss:.1f} | {pss:.1f} |")
+    values = {"agent RSS, MiB": found["agent"][2], "agent start CPU, ms": start_ms}
+    if "node_exporter" in found:
+        values["agent CPU ∕ node_exporter"] = found["agent"][1] / found["node_exporter"][1]
+    for name, value in values.items():
+        print(f"{name}: {value:.2f} (budget {BUDGET[name]:g})")
+    return int(any(value > BUDGET[name] for name, value in values.items()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

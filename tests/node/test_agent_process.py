@@ -1,0 +1,265 @@
+"""The agent as people run it: a process on this very machine, from the checkout and as one file."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from collectors.node.command import LOOPBACK, main, read_token
+from tests.node.conftest import Stub
+from tests.node.node_machine import Node, values
+
+ROOT = Path(__file__).parents[2]
+LISTENING = re.compile(r"listening at \S+ port (\d+)")
+Launch = Callable[..., "Agent"]
+
+
+class Agent:
+    """A running agent."""
+
+    def __init__(self, command: list[str], environment: dict[str, str]) -> None:
+        self.process = subprocess.Popen(
+            [*command, "--port", "0"], stderr=subprocess.PIPE, text=True, env=os.environ | environment
+        )
+        assert self.process.stderr is not None
+        self.lines: list[str] = []
+        for line in self.process.stderr:
+            self.lines.append(line)
+            if match := LISTENING.search(line):
+                self.port = int(match[1])
+                return
+        self.end()
+        raise AssertionError("".join(self.lines))
+
+    def get(self, path: str, **headers: str) -> tuple[int, bytes]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        try:
+            connection.request("GET", path, headers=headers)
+            response = connection.getresponse()
+            return response.status, response.read()
+        finally:
+            connection.close()
+
+    def metrics(self) -> dict[str, float]:
+        return values(self.get("/metrics")[1])
+
+    def end(self) -> int:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(20)
+        assert self.process.stderr is not None
+        self.process.stderr.close()
+        return self.process.returncode
+
+
+@pytest.fixture
+def launch() -> Iterator[Launch]:
+    agents: list[Agent] = []
+
+    def begin(*options: str, command: list[str] | None = None, environment: dict[str, str] | None = None) -> Agent:
+        whole = [*(command or [sys.executable, str(ROOT / "agent.py")]), *options]
+        agents.append(Agent(whole, environment or {}))
+        return agents[-1]
+
+    yield begin
+    for agent in agents:
+        agent.end()
+
+
+def test_this_very_machine(launch: Launch) -> None:
+    agent = launch()
+    found = agent.metrics()
+    assert found["cpu_cores"] == os.cpu_count()
+    assert found["memory_total_bytes"] == os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    assert abs(found["agent_time_seconds"] - time.time()) < 60
+    assert found["agent_monotonic_seconds"] <= time.monotonic()
+    assert found['disk_size_bytes{mount="/"}'] > 1e9 if 'disk_size_bytes{mount="/"}' in found else True
+    content = json.loads(agent.get("/state")[1])
+    assert content["facts"]["kernel"] == os.uname().release
+    failed = {name: one["reason"] for name, one in content["readings"].items() if one["outcome"] == "failed"}
+    assert failed.keys() <= {"kernel", "nvml"}, failed
+    assert found["agent_resident_memory_bytes"] < 40e6
+
+
+def test_memory_is_sampled_between_scrapes(launch: Launch) -> None:
+    agent = launch()
+    first = agent.metrics()
+    assert first["memory_available_min_bytes"] <= first["memory_available_bytes"]
+
+
+def test_another_tree(launch: Launch, node: Callable[..., Node], nvml: Stub) -> None:
+    nvml.play("busy")
+    agent = launch("--root", node("serving").root, environment=nvml.environment)
+    found = agent.metrics()
+    assert found["memory_available_bytes"] == 34800000 * 1024
+    assert found["memory_available_min_bytes"] == 34800000 * 1024
+    assert found['gpu_power_watts{gpu="0"}'] == 89.26
+    assert found['rdma_transmit_bytes_total{cage="p1",function="rocep1s0f1"}'] == 71497257284
+    assert json.loads(agent.get("/state")[1])["facts"]["hostname"] == "spark-dcce"
+
+
+def test_a_hang_of_the_driver_does_not_hold_the_page(launch: Launch, node: Callable[..., Node], nvml: Stub) -> None:
+    agent = launch("--root", node().root, environment=nvml.environment)
+    agent.metrics()
+    nvml.play("hang")
+    began = time.monotonic()
+    while 'gpu_power_watts{gpu="0"}' in (found := agent.metrics()):
+        assert time.monotonic() - began < 15
+    assert found["memory_total_bytes"] > 0
+    assert time.monotonic() - began < 15
+    nvml.play("idle")
+
+
+def test_goodbye_lasts_until_the_scraper_has_seen_it(launch: Launch) -> None:
+    agent = launch()
+    assert agent.metrics()["agent_goodbye"] == 0
+    agent.process.send_signal(signal.SIGTERM)
+    deadline = time.monotonic() + 20
+    while agent.metrics()["agent_goodbye"] == 0:
+        assert time.monotonic() < deadline
+    assert agent.process.wait(20) == 0
+
+
+def test_goodbye_ends_when_nobody_comes(launch: Launch) -> None:
+    agent = launch()
+    agent.metrics()
+    began = time.monotonic()
+    agent.process.send_signal(signal.SIGTERM)
+    assert agent.process.wait(20) == 0
+    assert 2.5 < time.monotonic() - began < 15
+
+
+def test_nobody_to_tell(launch: Launch) -> None:
+    agent = launch()
+    began = time.monotonic()
+    agent.process.send_signal(signal.SIGINT)
+    assert agent.process.wait(20) == 0
+    assert time.monotonic() - began < 2.5
+
+
+def test_a_token_file(launch: Launch, tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("abc\n")
+    agent = launch("--token-file", str(token), "--host", "0.0.0.0")
+    assert agent.get("/metrics")[0] == 401
+    assert agent.get("/metrics", Authorization="Bearer abc")[0] == 200
+    assert not any("everybody" in line for line in agent.lines)
+
+
+def test_a_warning_where_everybody_can_read(launch: Launch) -> None:
+    agent = launch("--host", "0.0.0.0")
+    assert any("without --token-file" in line for line in agent.lines)
+    assert "127.0.0.1".startswith(LOOPBACK)
+    assert not "0.0.0.0".startswith(LOOPBACK)
+
+
+def test_memory_can_be_locked(launch: Launch) -> None:
+    agent = launch("--lock-memory")
+    locked = re.search(r"VmLck:\s+(\d+) kB", Path(f"/proc/{agent.process.pid}/status").read_text())
+    assert (locked and int(locked[1]) > 0) or any("mlockall" in line for line in agent.lines)
+    assert agent.metrics()["cpu_cores"] == os.cpu_count()
+
+
+def test_wrong_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    empty = tmp_path / "empty"
+    empty.write_text("\n")
+    with pytest.raises(SystemExit, match="the file is empty"):
+        read_token(str(empty))
+    with pytest.raises(SystemExit, match="No such file"):
+        read_token(str(tmp_path / "none"))
+    with pytest.raises(SystemExit) as version:
+        main(["--version"])
+    assert version.value.code == 0
+    assert capsys.readouterr().out == "tachograph-agent 0.1.0\n"
+
+
+def test_a_port_that_is_taken(launch: Launch) -> None:
+    agent = launch()
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "agent.py"), "--port", str(agent.port)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.strip() == f"cannot listen at 127.0.0.1 port {agent.port}: Address already in use"
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The agent as one file, and what the build said."""
+    output = tmp_path_factory.mktemp("agent") / "tachograph-agent.pyz"
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "deploy" / "build_agent.py"), "--output", str(output)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return output, done.stdout
+
+
+def pythons() -> dict[str, str]:
+    """Version → interpreter, of all of 3.11 and newer on this machine that start."""
+    found = [sys.executable, *(shutil.which(f"python3.{minor}") or "" for minor in range(11, 16))]
+    found += [str(path) for path in sorted(Path.home().glob(".pyenv/versions/3.*/bin/python3"))]
+    ask = "import sys; print('%d.%d' % sys.version_info[:2])"
+    versions: dict[str, str] = {}
+    for path in filter(None, found):
+        done = subprocess.run([path, "-I", "-S", "-c", ask], capture_output=True, text=True, check=False)
+        if done.stdout.strip() in ("3.11", "3.12", "3.13", "3.14"):
+            versions.setdefault(done.stdout.strip(), path)
+    return versions
+
+
+@pytest.mark.parametrize("python", pythons().values(), ids=pythons().keys())
+def test_one_file_with_nothing_installed(
+    launch: Launch, archive: tuple[Path, str], node: Callable[..., Node], nvml: Stub, python: str
+) -> None:
+    command = [python, "-I", "-S", str(archive[0])]
+    agent = launch("--root", node().root, command=command, environment=nvml.environment)
+    found = agent.metrics()
+    assert found['gpu_power_watts{gpu="0"}'] == 4.31
+    assert found["cpu_cores"] == 20
+
+
+def test_the_archive_carries_bytecode_for_this_python(archive: tuple[Path, str]) -> None:
+    output, said = archive
+    folder = f"py{sys.version_info[0]}{sys.version_info[1]}"
+    assert folder in said
+    listing = subprocess.run(
+        [sys.executable, "-m", "zipfile", "-l", str(output)], capture_output=True, text=True, check=True
+    ).stdout
+    assert f"{folder}/pynvml.pyc" in listing
+    assert "source/collectors/node/nvml.py" in listing
+    assert os.access(output, os.X_OK)
+
+
+def test_without_bytecode_the_sources_serve(archive: tuple[Path, str], tmp_path: Path) -> None:
+    stripped = tmp_path / "sources.pyz"
+    with zipfile.ZipFile(archive[0]) as whole, zipfile.ZipFile(stripped, "w") as part:
+        for name in whole.namelist():
+            if not name.startswith("py3"):
+                part.writestr(name, whole.read(name))
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", str(stripped), "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "tachograph-agent 0.1.0\n"
+
+
+def test_the_same_sources_give_the_same_bytes(archive: tuple[Path, str], tmp_path: Path) -> None:
+    again = tmp_path / "again.pyz"
+    subprocess.run([sys.executable, str(ROOT / "deploy" / "build_agent.py"), "--output", str(again)], check=True)
+    assert again.read_bytes() == archive[0].read_bytes()
