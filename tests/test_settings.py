@@ -199,12 +199,15 @@ def test_stores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert store("a.db") == f"sqlite:///{tmp_path}/a.db"
     assert store("~/a.db") == "sqlite:////home/ann/a.db"
+    assert store("sqlite:///a") == f"sqlite:///{tmp_path}/a"
     assert store("sqlite:///a.db") == f"sqlite:///{tmp_path}/a.db"
     assert store("sqlite:////srv/a.db") == "sqlite:////srv/a.db"
     assert store("postgresql://ann:x@db:5433/t") == "postgresql+psycopg://ann:x@db:5433/t"
     assert store("postgresql+psycopg://db/t") == "postgresql+psycopg://db/t"
     for wrong in ("sqlite://", "sqlite:///", "sqlite://x", "postgresql://db", "postgresql://db/", "http://x/y"):
-        assert refused(tmp_path, {"store": wrong})
+        assert refused(tmp_path, {"store": wrong}) == [
+            f"--store: {wrong!r} is wrong, expected a path, sqlite:///PATH or postgresql://USER@HOST/DATABASE"
+        ]
 
 
 def test_hosts(tmp_path: Path) -> None:
