@@ -145,10 +145,15 @@ def test_capacity_is_a_label_of_an_info_line() -> None:
     }
 
 
-@pytest.mark.parametrize("stated", ["None", "", "-5", "1e9", "12.5", "²", "9" * 30])
+@pytest.mark.parametrize("stated", ["None", "", "-5", "1e9", "12.5", "²", "9" * 16])
 def test_capacity_that_is_no_number_is_not_offered(stated: str) -> None:
     page = read(f'vllm:cache_config_info{{engine="0",kv_cache_size_tokens="{stated}"}} 1.0')
     assert total(page, "kv_cache_capacity_tokens") is None
+
+
+def test_capacity_of_fifteen_digits_is_a_number() -> None:
+    page = read(f'vllm:cache_config_info{{engine="0",kv_cache_size_tokens="{"9" * 15}"}} 1.0')
+    assert total(page, "kv_cache_capacity_tokens") == 999_999_999_999_999
 
 
 def test_lines_that_name_no_engine_belong_to_the_only_one() -> None:

@@ -7,8 +7,10 @@ import math
 import numpy as np
 import pytest
 
+from collectors.scrape.layout import FORGET_AFTER_READS, Admission
 from collectors.scrape.page import Page
 from collectors.scrape.text import MAX_LABEL_VALUE, MAX_LABELS, MAX_LINE, PageReader
+from telemetry.model import Series
 from tests.scrape.recordings import pages, per_engine, total
 
 RUNNING = 'vllm:num_requests_running{engine="0",model_name="m"}'
@@ -170,6 +172,22 @@ def test_layout_stays_the_same_object_while_the_lines_do() -> None:
     assert changed.layout.lines == fresh.layout.lines
 
 
+def test_changed_numbers_are_taken_over_line_by_line() -> None:
+    reader = PageReader("e")
+    layout = page_of(reader, 1, 2, 3).layout
+    for numbers in ([1, 5, 3], [1, 5, 3], [7, 8, 9], [7, 8, 0], [1e3, -2, 0.5]):
+        page = page_of(reader, *numbers)
+        assert page.raw.tolist() == numbers
+        assert page.layout is layout
+
+
+def test_bucket_without_an_edge_is_a_bad_line() -> None:
+    for edge in ('le="x",', "", 'le="NaN",'):
+        body = f'vllm:time_to_first_token_seconds_bucket{{{edge}engine="0"}} 3\nvllm:num_requests_waiting 1\n'
+        page = PageReader("e").read(body.encode())
+        assert (page.bad_lines, page.raw.tolist()) == (1, [1.0])
+
+
 def test_order_of_lines_makes_no_new_layout() -> None:
     body = pages()["vllm-history/vllm_rust_main-2026-08-17_single__t030.prom"]
     reader = PageReader("e")
@@ -305,6 +323,13 @@ def test_memory_of_series_text_is_bounded() -> None:
         assert sum(map(len, reader._seen)) <= 1000 + 120
 
 
+def test_page_larger_than_the_memory_of_series_text_is_read_all_the_same() -> None:
+    reader = PageReader("e", max_seen_bytes=10)
+    for start in range(4):
+        page = reader.read(engines(0, 5, start) + b"# another comment\n" * (start % 2))
+        assert per_engine(page, "requests_running") == {str(number): float(start + number) for number in range(5)}
+
+
 def test_unknown_families_take_no_room_from_known_lines() -> None:
     reader = PageReader("e", cap_series=4)
     flood = "".join(f"family_{number} 1\n" for number in range(50)).encode()
@@ -323,6 +348,39 @@ def page_of(reader: PageReader, *numbers: float) -> Page:
     return reader.read(
         "".join(f'vllm:num_requests_running{{engine="{e}"}} {n}\n' for e, n in enumerate(numbers)).encode()
     )
+
+
+def test_admission_forgets_what_has_been_gone_for_an_hour_of_readings() -> None:
+    old, new = Series("e", "a"), Series("e", "b")
+    admission = Admission(1)
+    assert admission.admit([old], 1) == {old}
+    assert admission.admit([new], 1 + FORGET_AFTER_READS) == set()
+    assert admission.admit([new], 2 + FORGET_AFTER_READS) == {new}
+    assert admission.admit([old], 3 + FORGET_AFTER_READS) == set()
+
+
+def test_admission_remembers_what_was_there_all_the_time() -> None:
+    old, new = Series("e", "a"), Series("e", "b")
+    admission = Admission(1)
+    admission.admit([old], 1)
+    admission.touch([old], 9000)
+    assert admission.admit([new, old], 9001) == {old}
+
+
+def test_reader_remembers_a_series_that_was_there_all_the_time() -> None:
+    reader = PageReader("e", cap_series=1)
+    for _ in range(FORGET_AFTER_READS + 10):
+        page_of(reader, 1)
+    assert per_engine(page_of(reader, 1, 2), "requests_running") == {"0": 1.0}
+    turned = reader.read(b'vllm:num_requests_running{engine="1"} 2\nvllm:num_requests_running{engine="0"} 1\n')
+    assert per_engine(turned, "requests_running") == {"0": 1.0}
+    for _ in range(FORGET_AFTER_READS + 10):
+        reader.read(b'vllm:num_requests_running{engine="1"} 2\nvllm:num_requests_running{engine="0"} 1\n')
+    turned = reader.read(
+        b'vllm:num_requests_running{engine="2"} 3\n'
+        b'vllm:num_requests_running{engine="1"} 2\nvllm:num_requests_running{engine="0"} 1\n'
+    )
+    assert per_engine(turned, "requests_running") == {"0": 1.0}
 
 
 def test_series_gone_for_long_no_longer_counts_against_the_cap() -> None:
