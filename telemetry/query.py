@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from telemetry import catalog, ratios
 from telemetry.counters import trailing_increase
 from telemetry.fleet import fold
-from telemetry.frame import Floats, Frame, Ints
-from telemetry.histograms import quantile
-from telemetry.model import PARTS, Kind, Metric, Ratio, Scope, Series, part
+from telemetry.frame import Bools, Floats, Frame, Ints
+from telemetry.histograms import estimate
+from telemetry.model import PARTS, Fold, Kind, Metric, Ratio, Scope, Series, part
 from telemetry.rollup import bin_width, envelope
 
 
@@ -22,7 +22,7 @@ class Query:
 
     targets: names to keep, None for all. labels: label values to keep, by label.
     total: fold all series into one line (ratios: Σ ∕ Σ; others: the catalogue's fold across devices).
-    quantile: for histograms, which one of a trailing window of 5 minutes.
+    quantile: for histograms, which one of a trailing window of 5 minutes; unknown where it holds too few observations.
     """
 
     metric: Metric | Ratio
@@ -80,23 +80,46 @@ class Line:
 def answer(query: Query, frame: Frame, step_ms: int = 1000) -> list[Line]:
     """Lines for a query, from a frame of its stored metrics over [start − lead, end]. Counters come as stored."""
     frame = frame.select(query.wants)
-    lines = [(labels, values) for labels, values in _lines(query, frame)]
     inside = (frame.ticks >= query.start_ms) & (frame.ticks <= query.end_ms)
     ticks = frame.ticks[inside]
+    if isinstance(query.metric, Ratio):
+        return _quotients(query, query.metric, frame, inside, step_ms)
+    lines = _lines(query, query.metric, frame)
     return [_reduced(query, labels, ticks, values[inside], step_ms) for labels, values in lines]
 
 
-def _lines(query: Query, frame: Frame) -> list[tuple[dict[str, str], Floats]]:
-    metric = query.metric
-    if isinstance(metric, Ratio):
-        found = ratios.evaluate(metric, frame, lambda series: _group(metric, series, query.total))
-        return [(dict(key), values) for key, values in found.items()]  # type: ignore[call-overload]
+def _quotients(query: Query, ratio: Ratio, frame: Frame, inside: Bools, step_ms: int) -> list[Line]:
+    """Lines of a ratio. Reduced, the mean of a bin is Σ ∕ Σ of its ticks: ratios are never averaged."""
+    lines = []
+    ticks = frame.ticks[inside]
+    for key, both in ratios.sides(ratio, frame, lambda series: _group(ratio, series, query.total)).items():
+        above, below = (side[inside] for side in both)
+        labels: dict[str, str] = dict(key)  # type: ignore[call-overload]
+        line = _reduced(query, labels, ticks, ratios.quotient(ratio, above, below), step_ms)
+        if line.mean is not None:
+            known = ~np.isnan(above + below)
+            sums = [
+                _reduced(query, labels, ticks, np.where(known, side, np.nan), step_ms).mean for side in (above, below)
+            ]
+            line = replace(line, mean=ratios.quotient(ratio, *sums))  # type: ignore[arg-type]
+        lines.append(line)
+    return lines
+
+
+def _lines(query: Query, metric: Metric, frame: Frame) -> list[tuple[dict[str, str], Floats]]:
     if metric.kind is Kind.HISTOGRAM:
         return _quantiles(metric, frame, query)
     if query.total:
-        held = ratios.hold(frame.values, frame.gap_ms, frame.ticks.astype(np.float64), ~np.isnan(frame.at_ms))
-        return [({}, fold(held, metric.across))] if len(frame.series) else []
+        return [({}, _total(metric, frame))] if len(frame.series) else []
     return [(_labels(series), frame.values[row]) for row, series in enumerate(frame.series)]
+
+
+def _total(metric: Metric, frame: Frame) -> Floats:
+    ticks = frame.ticks.astype(np.float64)
+    held = ratios.hold(frame.values, frame.gap_ms, ticks, ~np.isnan(frame.at_ms))
+    if metric.across is Fold.SUM:
+        return ratios.total(held, ticks, ~np.isnan(frame.values))
+    return fold(held, metric.across)
 
 
 def _labels(series: Series) -> dict[str, str]:
@@ -128,9 +151,9 @@ def _column_quantiles(buckets: Frame, gained: Floats, rows: list[int], q: float)
         values: dict[float, float] = {}
         for edge, value in zip(edges, gained[rows, column], strict=True):
             values[edge] = values.get(edge, 0.0) + float(value)
-        found = quantile(values, q)
-        if found is not None:
-            result[column] = found[0]
+        found = estimate(values, np.nan, values.get(np.inf, 0.0), q)
+        if found.kind == "percentile" and found.value is not None:
+            result[column] = found.value
     return result
 
 

@@ -100,13 +100,21 @@ def evaluate(ratio: Ratio, frame: Frame, key: Key, window_ms: float | None = Non
     key: which group a series belongs to; series of both terms meet in a group when their keys are equal.
     window_ms: instead of the ratio's own window.
     """
+    found = sides(ratio, frame, key, window_ms)
+    return {group: quotient(ratio, above, below) for group, (above, below) in found.items()}
+
+
+def sides(
+    ratio: Ratio, frame: Frame, key: Key, window_ms: float | None = None
+) -> dict[Hashable, tuple[Floats, Floats]]:
+    """What `evaluate` divides: Σ numerator and Σ denominator at each tick, by group. Both add up over ticks."""
     window = ratio.window_s * 1000.0 if window_ms is None else window_ms
     frame = _paired(ratio, frame)
     above = _by_group(frame, _names(ratio.numerator), key, window)
     if not ratio.denominator:
-        return {group: _finish(ratio, values, np.full_like(values, window / 1000.0)) for group, values in above.items()}
+        return {group: (values, np.full_like(values, window / 1000.0)) for group, values in above.items()}
     below = _by_group(frame, _names(ratio.denominator), key, window)
-    return {group: _finish(ratio, values, below[group]) for group, values in above.items() if group in below}
+    return {group: (values, below[group]) for group, values in above.items() if group in below}
 
 
 def _paired(ratio: Ratio, frame: Frame) -> Frame:
@@ -130,10 +138,11 @@ def _by_group(frame: Frame, names: frozenset[str], key: Key, window_ms: float) -
     return {name: summed[number] for name, number in numbers.items()}
 
 
-def _finish(ratio: Ratio, above: Floats, below: Floats) -> Floats:
+def quotient(ratio: Ratio, above: Floats, below: Floats) -> Floats:
+    """The ratio of two sums; NaN where either is unknown or the lower one is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        quotient = above / below * ratio.scale + ratio.offset
-    return np.where(below > 0, quotient, np.nan)
+        found = above / below * ratio.scale + ratio.offset
+    return np.where(below > 0, found, np.nan)
 
 
 def over(ratio: Ratio, frame: Frame, start_ms: float, end_ms: float) -> float:
@@ -143,7 +152,7 @@ def over(ratio: Ratio, frame: Frame, start_ms: float, end_ms: float) -> float:
     """
     above = _sum_over(frame, ratio.numerator, start_ms, end_ms)
     below = _sum_over(frame, ratio.denominator, start_ms, end_ms) if ratio.denominator else (end_ms - start_ms) / 1000
-    return float(_finish(ratio, np.array(above), np.array(below)))
+    return float(quotient(ratio, np.array(above), np.array(below)))
 
 
 def _sum_over(frame: Frame, terms: tuple[Metric, ...], start_ms: float, end_ms: float) -> float:

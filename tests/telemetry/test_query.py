@@ -1,0 +1,248 @@
+"""Questions to the history: which series take part, how they fold, and how many points come back."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from telemetry.catalog import engine, gpu, memory, network
+from telemetry.catalog import ratios as quotients
+from telemetry.frame import Frame
+from telemetry.model import Metric, Ratio, Series, part
+from telemetry.query import Line, Query, answer
+from tests.telemetry.frames import START_MS, Numbers, numbers, table
+
+
+def one(metric: Metric, target: str = "n1", **labels: str) -> Series:
+    return Series(target, metric.name, tuple(sorted(labels.items())))
+
+
+def ask(metric: Metric | Ratio, frame: Frame, start_s: float = 0, end_s: float = 1e6, **more: object) -> list[Line]:
+    start, end = START_MS + round(start_s * 1000), START_MS + round(end_s * 1000)
+    return answer(Query(metric, start, end, **more), frame)  # type: ignore[arg-type]
+
+
+def plain(lines: list[Line]) -> list[tuple[dict[str, str], list[float | None]]]:
+    assert all(line.values is not None for line in lines)
+    return [(dict(line.labels), numbers(line.values)) for line in lines]  # type: ignore[arg-type]
+
+
+POWER = {
+    one(gpu.GPU_POWER, "n1", gpu="0"): [80, 81, 82],
+    one(gpu.GPU_POWER, "n2", gpu="0"): [60, None, 62],
+    one(gpu.GPU_POWER, "n2", gpu="1"): [5, 5, 5],
+}
+
+
+def test_a_line_per_series() -> None:
+    assert plain(ask(gpu.GPU_POWER, table(POWER))) == [
+        ({"target": "n1", "gpu": "0"}, [80, 81, 82]),
+        ({"target": "n2", "gpu": "0"}, [60, None, 62]),
+        ({"target": "n2", "gpu": "1"}, [5, 5, 5]),
+    ]
+
+
+def test_a_range_is_closed_at_both_ends() -> None:
+    (line, *_) = ask(gpu.GPU_POWER, table(POWER), 1, 2)
+    assert (line.t_ms - START_MS).tolist() == [1000, 2000]
+    assert numbers(line.values) == [81, 82]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("more", "kept"),
+    [
+        ({"targets": frozenset({"n1"})}, [80]),
+        ({"targets": frozenset({"n1", "n2"})}, [80, 60, 5]),
+        ({"targets": frozenset()}, []),
+        ({"labels": {"gpu": "0"}}, [80, 60]),
+        ({"labels": {"gpu": "0"}, "targets": frozenset({"n2"})}, [60]),
+        ({"labels": {"gpu": "7"}}, []),
+        ({"labels": {"engine": "0"}}, [80, 60, 5]),
+    ],
+)
+def test_targets_and_labels_choose(more: dict[str, object], kept: list[float]) -> None:
+    assert [values[0] for _, values in plain(ask(gpu.GPU_POWER, table(POWER), **more))] == kept
+
+
+def test_a_total_that_sums_is_unknown_while_a_part_is() -> None:
+    assert plain(ask(gpu.GPU_POWER, table(POWER), total=True)) == [({}, [145, None, 149])]
+
+
+def test_a_total_holds_what_was_not_due() -> None:
+    frame = table(POWER)
+    frame.at_ms[1, 1] = np.nan
+    assert plain(ask(gpu.GPU_POWER, frame, total=True)) == [({}, [145, 146, 149])]
+
+
+def test_a_total_folds_as_the_catalogue_says() -> None:
+    rows: dict[Series, Numbers] = {
+        one(engine.KV_CACHE_USAGE, "a", engine="0"): [0.7, None],
+        one(engine.KV_CACHE_USAGE, "a", engine="1"): [0.65, 0.6],
+    }
+    assert plain(ask(engine.KV_CACHE_USAGE, table(rows), total=True)) == [({}, [0.7, 0.6])]
+    assert ask(engine.KV_CACHE_USAGE, table([], at_s=[0.0]), total=True) == []
+
+
+def test_counters_come_as_stored() -> None:
+    rows: dict[Series, Numbers] = {one(engine.GENERATION_TOKENS, "head", engine="0", model="m"): [0, 5, 9]}
+    assert plain(ask(engine.GENERATION_TOKENS, table(rows))) == [
+        ({"target": "head", "engine": "0", "model": "m"}, [0, 5, 9])
+    ]
+
+
+# Ratios ----------
+
+
+def tokens(**engines: Numbers) -> dict[Series, Numbers]:
+    return {one(engine.GENERATION_TOKENS, "head", engine=name[1:], model="m"): row for name, row in engines.items()}
+
+
+def test_a_ratio_is_asked_for_like_any_other_metric() -> None:
+    frame = table(tokens(e0=[0, 50, 100, 150], e1=[0, 10, 20, 30]), at_s=[0, 10, 20, 30], interval_s=10)
+    assert plain(ask(quotients.DECODE_TPS, frame, 10, 20)) == [
+        ({"target": "head", "engine": "0", "model": "m"}, [5, 5]),
+        ({"target": "head", "engine": "1", "model": "m"}, [1, 1]),
+    ]
+    assert plain(ask(quotients.DECODE_TPS, frame, 10, 20, total=True)) == [({}, [6, 6])]
+
+
+def test_a_ratio_groups_by_its_own_labels() -> None:
+    rows = {
+        one(network.RDMA_TRANSMIT, "n1", cage="p0", function="f0"): [0, 10, 20],
+        one(network.RDMA_TRANSMIT, "n1", cage="p0", function="f1"): [0, 30, 60],
+        one(network.RDMA_TRANSMIT, "n1", cage="p1", function="f2"): [0, 5, 10],
+    }
+    frame = table(rows, at_s=[0, 10, 20], interval_s=10)
+    assert plain(ask(quotients.INTERCONNECT_TRANSMIT, frame, 10)) == [
+        ({"target": "n1", "cage": "p0"}, [4, 4]),
+        ({"target": "n1", "cage": "p1"}, [0.5, 0.5]),
+    ]
+
+
+def test_a_ratio_of_the_cluster_keeps_its_engines_when_nodes_are_chosen() -> None:
+    rows = {
+        one(gpu.GPU_ENERGY, "n1", gpu="0"): [0, 600],
+        one(gpu.GPU_ENERGY, "n2", gpu="0"): [0, 300],
+        one(engine.GENERATION_TOKENS, "head"): [0, 100],
+    }
+    frame = table(rows, at_s=[0, 60], interval_s=60)
+    assert plain(ask(quotients.ENERGY_PER_TOKEN, frame)) == [({}, [None, 9])]
+    assert plain(ask(quotients.ENERGY_PER_TOKEN, frame, targets=frozenset({"n2"}))) == [({}, [None, 3])]
+    assert ask(quotients.DECODE_TPS, frame, targets=frozenset({"n2"})) == []
+
+
+def test_reduced_ratios_are_sums_over_sums() -> None:
+    """2 accepted of 10 in one step, 9 of 10,000 in the next: 11 ∕ 10,010 in the bin of both, not the mean of two."""
+    rows: dict[Series, Numbers] = {
+        one(engine.ACCEPTED_TOKENS, "head"): [0, 2, 11, 11],
+        one(engine.DRAFT_TOKENS, "head"): [0, 10, 10_010, 10_010],
+    }
+    frame = table(rows, at_s=[-20, 40, 100, 160], interval_s=60)
+    assert (START_MS + 40_000) % 120_000 == 0
+    (line,) = answer(Query(quotients.ACCEPTANCE, START_MS + 40_000, START_MS + 160_000, points=1), frame, 60_000)
+    assert line.values is None
+    assert (line.t_ms - START_MS).tolist() == [40_000, 160_000]
+    assert numbers(line.minimum) == [0.0009, None]  # type: ignore[arg-type]
+    assert numbers(line.maximum) == [0.2, None]  # type: ignore[arg-type]
+    assert numbers(line.mean) == [pytest.approx(11 / 10_010, abs=1e-6), None]  # type: ignore[arg-type]
+
+
+def test_reduced_ratios_sum_only_ticks_at_which_both_sides_are_known() -> None:
+    rows: dict[Series, Numbers] = {
+        one(engine.ACCEPTED_TOKENS, "head"): [0, 5, 11],
+        one(engine.DRAFT_TOKENS, "head"): [0, 10, None],
+    }
+    frame = table(rows, at_s=[-20, 40, 100], interval_s=60)
+    (line,) = answer(Query(quotients.ACCEPTANCE, START_MS + 40_000, START_MS + 100_000, points=1), frame, 120_000)
+    assert numbers(line.mean) == [0.5]  # type: ignore[arg-type]
+
+
+# Reduction ----------
+
+
+def test_more_ticks_than_points_become_bins() -> None:
+    frame = table({one(gpu.GPU_POWER, gpu="0"): [float(n) for n in range(100)]})
+    assert START_MS % 10_000 == 0
+    (line,) = ask(gpu.GPU_POWER, frame, 0, 99, points=10)
+    assert line.values is None
+    assert (line.t_ms - START_MS).tolist() == [10_000 * n for n in range(10)]
+    assert numbers(line.minimum) == [10 * n for n in range(10)]  # type: ignore[arg-type]
+    assert numbers(line.maximum) == [10 * n + 9 for n in range(10)]  # type: ignore[arg-type]
+    assert numbers(line.mean) == [10 * n + 4.5 for n in range(10)]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("points", "reduced"), [(None, False), (100, False), (99, True)])
+def test_no_more_work_than_needed(points: int | None, reduced: bool) -> None:
+    frame = table({one(gpu.GPU_POWER, gpu="0"): [float(n) for n in range(100)]})
+    (line,) = ask(gpu.GPU_POWER, frame, 0, 99, points=points)
+    assert (line.values is None) is reduced
+
+
+def test_nothing_known_gives_no_line() -> None:
+    assert ask(gpu.GPU_POWER, table([], at_s=[0.0, 1.0])) == []
+
+
+# Histograms ----------
+
+SECONDS = [0.0, 100.0, 200.0, 300.0, 310.0]
+
+
+def buckets(counts: dict[str, Numbers], target: str = "head") -> dict[Series, Numbers]:
+    metric = part(engine.TTFT, "bucket")
+    return {one(metric, target, engine="0", le=edge, model="m"): row for edge, row in counts.items()}
+
+
+def test_percentiles_of_a_trailing_window_of_five_minutes() -> None:
+    rows = buckets({"0.1": [0, 0, 0, 0, 0], "0.5": [0, 0, 50, 100, 100], "+Inf": [0, 0, 50, 100, 100]})
+    frame = table(rows, at_s=SECONDS, interval_s=100)
+    found = plain(ask(engine.TTFT, frame, quantile=0.95))
+    assert found == [({"target": "head", "engine": "0", "model": "m"}, [None, None, None, 0.48, 0.48])]
+
+
+def test_percentiles_need_their_count() -> None:
+    for count, q, known in ((9, 0.5, False), (10, 0.5, True), (59, 0.95, False), (60, 0.95, True)):
+        rows = buckets({"0.1": [0, 0], "0.5": [0, count], "+Inf": [0, count]})
+        frame = table(rows, at_s=[0, 300], interval_s=300)
+        ((_, values),) = plain(ask(engine.TTFT, frame, quantile=q))
+        assert (values[1] is not None) is known
+
+
+def test_percentiles_sum_engines_before_they_are_taken() -> None:
+    rows = buckets({"0.1": [0, 60], "0.5": [0, 60], "+Inf": [0, 60]}) | buckets(
+        {"0.1": [0, 0], "0.5": [0, 60], "+Inf": [0, 60]}, "other"
+    )
+    frame = table(rows, at_s=[0, 300], interval_s=300)
+    assert plain(ask(engine.TTFT, frame, total=True, quantile=0.75)) == [({}, [None, 0.3])]
+    assert [values[1] for _, values in plain(ask(engine.TTFT, frame, quantile=0.75))] == [0.1, 0.4]
+
+
+def test_percentiles_are_unknown_while_a_bucket_is() -> None:
+    rows = buckets({"0.1": [0, None], "0.5": [0, 20], "+Inf": [0, 20]})
+    frame = table(rows, at_s=[0, 300], interval_s=300)
+    assert [values for _, values in plain(ask(engine.TTFT, frame, quantile=0.5))] == [[None, None]]
+
+
+# What has to be read ----------
+
+
+@pytest.mark.parametrize(
+    ("metric", "lead_ms"),
+    [
+        (gpu.GPU_POWER, 0),
+        (engine.GENERATION_TOKENS, 0),
+        (engine.TTFT, 300_000),
+        (quotients.DECODE_TPS, 25_000),
+        (quotients.ACCEPTANCE, 75_000),
+        (quotients.MEMORY_USE, 15_000),
+    ],
+)
+def test_samples_are_needed_from_before_the_start(metric: Metric | Ratio, lead_ms: int) -> None:
+    assert Query(metric, 0, 1).lead_ms == lead_ms
+
+
+def test_stored_metrics_that_an_answer_needs() -> None:
+    assert set(Query(gpu.GPU_POWER, 0, 1).stored()) == {"gpu_power_watts"}
+    assert set(Query(quotients.MEMORY_USE, 0, 1).stored()) == {memory.MEMORY_USED.name, memory.MEMORY_TOTAL.name}
+    assert set(Query(engine.TTFT, 0, 1).stored()) == {
+        f"time_to_first_token_seconds_{name}" for name in ("bucket", "sum", "count")
+    }
