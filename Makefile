@@ -3,6 +3,8 @@ PYTHON ?= python3
 ARGS ?=
 BIN := .venv/bin
 WORKERS ?= 2
+BENCHES := $(sort $(notdir $(basename $(wildcard bench/*.py))))
+BENCH_PORT ?= 8059
 
 .DEFAULT_GOAL := help
 .PHONY: help install install-dev run demo agent check test test-live bench docs clean
@@ -45,8 +47,10 @@ test: install-dev  ## fast tests, at most 10 minutes on two cores
 test-live: install-dev  ## slow tests and those with servers of others, at most 45 minutes
 	$(BIN)/python -m pytest -m live $(ARGS)
 
-bench: install-dev  ## budgets, measured
-	@for script in bench/*.py; do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done
+bench: install-dev  ## budgets, measured: parsing, store, agent, page
+	@for name in $(filter-out page,$(BENCHES)); do echo "== $$name"; $(BIN)/python -m bench.$$name || exit 1; done
+	@echo "== page"; $(BIN)/python app.py demo --port $(BENCH_PORT) & demo=$$!; trap "kill $$demo" EXIT; sleep 20; \
+		$(BIN)/python -m bench.page http://127.0.0.1:$(BENCH_PORT)/
 
 docs: install  ## rewrite the pages that tables write
 	$(BIN)/python -m cli.docs
