@@ -17,6 +17,8 @@ from collectors.scrape.outcome import Outcome
 
 MAX_TEXT = 200
 MAX_BODY = 1_000_000
+FIRST_REST, LAST_REST = 10, 640
+"""Readings of the metrics page for which a page of facts rests after an outage: first and longest, doubling."""
 
 Parser = Callable[[Any], dict[str, str]]
 
@@ -127,35 +129,53 @@ def parse(source: Source, body: bytes) -> dict[str, str]:
 
 
 @dataclass
+class _Question:
+    """A source that is still open: which of its paths comes next, and from which call of `due` on."""
+
+    source: Source
+    place: int = 0
+    outages: int = 0
+    not_before: int = 0
+
+
+@dataclass
 class FactReader:
-    """What is known of one engine since its last start, and which page to ask next."""
+    """What is known of one engine since its last start, and which page to ask next.
+
+    `due` is called once per reading of the metrics page; after an outage a page rests for a growing number of calls.
+    """
 
     engine: str = "unknown"
     facts: dict[str, str] = field(default_factory=dict)
-    _open: list[tuple[Source, int]] = field(default_factory=list)
-    _attempts: int = 0
+    _open: list[_Question] = field(default_factory=list)
+    _asked: _Question | None = None
+    _calls: int = 0
 
     def restarted(self, engine: str) -> None:
         """The engine (of this kind) was seen for the first time, or started anew: everything is asked again."""
-        self.engine, self.facts, self._attempts = engine, {}, 0
-        self._open = [(source, 0) for source in SOURCES.get(engine, ())]
+        self.engine, self.facts, self._calls, self._asked = engine, {}, 0, None
+        self._open = [_Question(source) for source in SOURCES.get(engine, ())]
 
     def due(self) -> str | None:
-        """Path of the next page to read, None when there is none left."""
-        return self._open[0][0].paths[self._open[0][1]] if self._open else None
+        """Path of the page to read now, None when there is none."""
+        self._calls += 1
+        self._asked = next((question for question in self._open if question.not_before <= self._calls), None)
+        return self._asked.source.paths[self._asked.place] if self._asked else None
 
     def learn(self, outcome: Outcome, body: bytes) -> bool:
-        """Take the answer for the page that was due; whether facts were added. An outage is asked for again, thrice."""
-        source, tried = self._open.pop(0)
-        self._attempts += 1
-        if outcome is Outcome.OK:
-            found = parse(source, body)
+        """Take the answer for the page that was due; whether it held facts."""
+        asked = self._asked
+        assert asked is not None, "learn follows due"
+        if outcome in (Outcome.NOT_FOUND, Outcome.UNAUTHORISED):
+            asked.place += 1
+            if asked.place == len(asked.source.paths):
+                self._open.remove(asked)
+        elif outcome is not Outcome.OK:
+            asked.outages += 1
+            asked.not_before = self._calls + min(FIRST_REST * 2 ** (asked.outages - 1), LAST_REST)
+        else:
+            self._open.remove(asked)
+            found = parse(asked.source, body)
             self.facts = {**found, **self.facts}
-            self._attempts = 0
             return bool(found)
-        missing = outcome in (Outcome.NOT_FOUND, Outcome.UNAUTHORISED)
-        if missing and tried + 1 < len(source.paths):
-            self._open.insert(0, (source, tried + 1))
-        elif not missing and self._attempts < 3:
-            self._open.append((source, tried))
         return False

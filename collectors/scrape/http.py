@@ -20,6 +20,8 @@ from collectors.scrape.outcome import Outcome
 MAX_BYTES = 8_000_000
 """A page of 16 engines is 0.7 MB; beyond this something is wrong with it."""
 TIMEOUT_S = 5.0
+BESIDE_TIMEOUT_S = 2.0
+"""Other pages share the connection with the metrics page, so they may not hold it for long."""
 METRICS_PATH = "/metrics"
 _CHUNK = 65_536
 MAX_REDIRECTS = 2
@@ -120,19 +122,19 @@ class TargetClient:
 
     async def beside(self, path: str) -> Reply:
         """Another page of the same server, over the same connection."""
-        return await self.fetch(beside(self.url, path))
+        return await self.fetch(beside(self.url, path), min(BESIDE_TIMEOUT_S, self._timeout_s))
 
-    async def fetch(self, url: str) -> Reply:
+    async def fetch(self, url: str, timeout_s: float | None = None) -> Reply:
         """One GET. A kept connection that the server closed meanwhile is opened again, once and unseen (by aiohttp)."""
-        sent = self._clock()
+        sent, limit_s = self._clock(), timeout_s or self._timeout_s
         try:
-            async with asyncio.timeout(self._timeout_s):
+            async with asyncio.timeout(limit_s):
                 status, body = await self._follow(url)
         except AnswerError as refusal:
             self._moved.pop(url, None)
             return Reply(refusal.outcome, b"", sent, self._clock(), refusal.reason, refusal.status)
         except TimeoutError:
-            reason = f"no complete answer within {self._timeout_s:g} s"
+            reason = f"no complete answer within {limit_s:g} s"
             return Reply(Outcome.TIMED_OUT, b"", sent, self._clock(), reason)
         except (aiohttp.ClientError, OSError, ValueError) as error:
             outcome, reason = classify(error)

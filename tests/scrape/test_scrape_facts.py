@@ -131,6 +131,7 @@ def test_each_page_is_read_once_per_restart() -> None:
 def test_a_page_that_is_not_there_is_not_asked_for_again() -> None:
     reader = FactReader()
     reader.restarted("vllm")
+    assert reader.due() == "/version"
     assert not reader.learn(Outcome.NOT_FOUND, b"")
     assert reader.due() == "/v1/models"
     assert not reader.learn(Outcome.UNAUTHORISED, b"")
@@ -148,26 +149,43 @@ def test_the_older_name_of_a_page_is_tried_after_the_newer() -> None:
     assert reader.due() == "/v1/models"
 
 
-def test_an_outage_is_asked_for_again_but_not_for_ever() -> None:
+def test_an_outage_rests_longer_and_longer_and_holds_nothing_up() -> None:
     reader = FactReader()
     reader.restarted("trtllm")
-    asked = []
-    while (path := reader.due()) is not None:
-        asked.append(path)
-        reader.learn(Outcome.TIMED_OUT, b"")
-    assert asked == ["/version", "/v1/models", "/version", "/v1/models"]
-    reader.restarted("trtllm")
-    reader.learn(Outcome.TIMED_OUT, b"")
-    reader.learn(Outcome.OK, b'{"data": [{"id": "m"}]}')
     assert reader.due() == "/version"
+    assert not reader.learn(Outcome.TIMED_OUT, b"")
+    assert reader.due() == "/v1/models"
+    assert reader.learn(Outcome.OK, b'{"data": [{"id": "m"}]}')
+    rests = []
+    for _ in range(8):
+        rest = 0
+        while (path := reader.due()) is None:
+            rest += 1
+        assert path == "/version"
+        rests.append(rest)
+        reader.learn(Outcome.REFUSED, b"")
+    assert rests == [8, 19, 39, 79, 159, 319, 639, 639]
+    while reader.due() is None:
+        pass
     assert reader.learn(Outcome.OK, b'{"version": "1.3"}')
     assert reader.facts == {"served_models": "m", "version": "1.3"}
+    assert reader.due() is None
+
+
+def test_an_answer_without_facts_counts_as_read() -> None:
+    reader = FactReader()
+    reader.restarted("vllm")
+    reader.due()
+    assert not reader.learn(Outcome.OK, b"<html>")
+    assert reader.due() == "/v1/models"
 
 
 def test_what_was_learned_first_stays() -> None:
     reader = FactReader()
     reader.restarted("llama.cpp")
+    reader.due()
     reader.learn(Outcome.OK, json.dumps(LLAMACPP_PROPS).encode())
+    reader.due()
     reader.learn(Outcome.OK, b'{"data": [{"id": "tiny", "meta": {"n_ctx": 999}}]}')
     assert reader.facts["context_tokens"] == "2048"
     assert not reader.facts.get("chat_template")

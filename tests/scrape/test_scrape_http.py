@@ -321,6 +321,24 @@ def test_another_page_of_the_same_server() -> None:
     assert server.heads[0].startswith(b"GET /version ")
 
 
+def test_other_pages_get_less_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("collectors.scrape.http.BESIDE_TIMEOUT_S", 0.05)
+
+    async def silent(head: bytes, writer: asyncio.StreamWriter) -> bool:
+        if b"/props" in head:
+            await asyncio.Event().wait()
+        writer.write(ok(PAGE))
+        return True
+
+    async def run() -> list[Reply]:
+        async with Server(silent) as server, TargetClient(server.url, clock=ticking(), timeout_s=30) as client:
+            return [await client.beside("/props"), await client.page()]
+
+    props, page = asyncio.run(run())
+    assert (props.outcome, props.reason) == (Outcome.TIMED_OUT, "no complete answer within 0.05 s")
+    assert page.body == PAGE
+
+
 @pytest.mark.parametrize(
     ("url", "page"),
     [
