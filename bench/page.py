@@ -16,10 +16,15 @@ from typing import Any
 
 from playwright.sync_api import CDPSession, Page, sync_playwright
 
-FLAGS = (
-    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync --js-flags=--expose-gc"
-).split()
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 FIRST_NUMBER = """
 (() => {
   const look = () => {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import dash
 import flask
@@ -11,13 +12,13 @@ import flask
 from dashboard import theme
 from dashboard.layout.first import first_screen, snapshot_text
 from dashboard.layout.shell import shell
-from dashboard.pages import cluster
+from dashboard.pages import cluster, missing, node, status
 from dashboard.services import Services
 
 ASSETS = Path(__file__).parent / "assets"
-ICON = (
-    "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Ccircle cx='8' cy='8' r='6.5' "
-    "fill='none' stroke='%231a5fb8' stroke-width='2'/%3E%3Cpath d='M8 8l3-3.5' stroke='%231a5fb8' stroke-width='2'/%3E%3C/svg%3E"
+ICON = "data:image/svg+xml," + quote(
+    "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16' fill='none' stroke='#1a5fb8' stroke-width='2'>"
+    "<circle cx='8' cy='8' r='6.5'/><path d='M8 8l3-3.5'/></svg>"
 )
 MODULES = tuple(sorted(file.stem for file in (ASSETS / "live").glob("*.js") if file.stem != "boot"))
 INDEX = """<!DOCTYPE html>
@@ -61,7 +62,7 @@ class App(dash.Dash):
 
 
 def create_app(services: Services, **options: Any) -> dash.Dash:
-    """The pages over these services. `options` go to Dash; one app per process, because Dash's list of pages is global."""
+    """The pages over these services. `options` go to Dash. One app per process: Dash's list of pages is global."""
     dash.page_registry.clear()
     before = _preparations(options.get("server"))
     app = App(
@@ -73,10 +74,14 @@ def create_app(services: Services, **options: Any) -> dash.Dash:
         update_title=None,
         title="Tachograph",
         serve_locally=True,
+        suppress_callback_exceptions=True,
         **options,
     )
     app.services = services
     cluster.register()
+    status.register(app, services)
+    node.register(app, services)
+    missing.register()
     app.layout = shell(services.demo_control)
     _prepare(app, before)
     return app

@@ -73,11 +73,13 @@ DARK: Palette = {
     "memory-free": "#222a35",
 }
 PALETTES: Mapping[str, Palette] = {"light": LIGHT, "dark": DARK}
-TEXT_PAIRS = tuple(
-    (front, back)
-    for back in ("page", "panel", "sunken")
-    for front in ("text", "dim", "accent", "ok", "warning", "critical")
-) + (("warning", "warning-wash"), ("critical", "critical-wash"), ("text", "warning-wash"), ("text", "critical-wash"))
+TEXT_PAIRS = (
+    *((text, ground) for ground in ("page", "panel", "sunken") for text in ("text", "dim", "accent")),
+    *((text, ground) for ground in ("page", "panel", "sunken") for text in ("ok", "warning", "critical")),
+    *((text, ground) for ground in ("warning-wash", "critical-wash") for text in ("text", "dim")),
+    ("warning", "warning-wash"),
+    ("critical", "critical-wash"),
+)
 """(text, background) pairs that occur and must have a contrast of at least 4.5 : 1."""
 
 SCHEME_ATTRIBUTE = "data-mantine-color-scheme"
@@ -86,7 +88,9 @@ SCHEME_ATTRIBUTE = "data-mantine-color-scheme"
 def style_sheet() -> str:
     """The palettes as CSS variables: light unless the page's root says dark."""
     return "".join(
-        f"{selector}{{color-scheme:{name};" + "".join(f"--{key}:{value};" for key, value in PALETTES[name].items()) + "}"
+        f"{selector}{{color-scheme:{name};"
+        + "".join(f"--{key}:{value};" for key, value in PALETTES[name].items())
+        + "}"
         for selector, name in ((":root", "light"), (f':root[{SCHEME_ATTRIBUTE}="dark"]', "dark"))
     )
 

@@ -145,7 +145,8 @@ def empty() -> Component:
             html.Pre("app.py agent                       # on every node, port 9810\n"
                      "app.py run --node spark-01=http://10.0.0.1:9810 \\\n"
                      "           --engine http://10.0.0.1:8000"),
-            html.P(["Each flag may be repeated; all settings can stand in tachograph.toml. ", "To look around first, run app.py demo."]),
+            html.P("Each flag may be repeated; all settings can stand in tachograph.toml."),
+            html.P("To look around first, run app.py demo."),
         ],
         className="panel empty",
     )  # fmt: skip

@@ -32,7 +32,7 @@ export function zoneName() {
 export function showAge(state, linked, now) {
   const said = judge(state, linked, now), age = state.age(now);
   const about = age === null ? "" : said.stale ? `${duration(age)} ago` : "live";
-  for (const bar of document.querySelectorAll("[data-sentence]")) {
+  for (const bar of document.querySelectorAll(".sentence[data-sentence]")) {
     setAttribute(bar, "data-level", said.level);
     setText(bar.firstElementChild, MARKS[said.level] ?? "○");
     setText(bar.lastElementChild, said.text);
@@ -41,6 +41,6 @@ export function showAge(state, linked, now) {
   for (const place of document.querySelectorAll("[data-age]")) setText(place, about);
   for (const place of document.querySelectorAll("[data-zone]")) setText(place, zoneName());
   setAttribute(document.documentElement, "data-stale", said.stale ? "true" : "");
-  setAttribute(document.documentElement, "data-level", state.message?.sentence.level ?? "unknown");
+  setAttribute(document.documentElement, "data-sentence", state.message?.sentence.level ?? "unknown");
   return said;
 }

@@ -2,6 +2,7 @@
 
 import { showAge } from "./age.js";
 import { Cards } from "./cards.js";
+import { Charts } from "./history.js";
 import { FleetMap } from "./map.js";
 import { Plots } from "./plots.js";
 import { State } from "./state.js";
@@ -14,7 +15,7 @@ const MINUTES = 15, KEEP_MS = MINUTES * 60000, AGE_MS = 1000;
 const VIEWS = [Plots, FleetMap, Cards, Tiles];
 const state = new State();
 const waiting = [];
-let views = [], root = null, linked = true, drawn = 0, cost = 0, asked = false, fresh = null;
+let charts = null, views = [], root = null, linked = true, drawn = 0, cost = 0, asked = false, fresh = null;
 
 function mount(next) {
   if (next === root) return;
@@ -22,6 +23,23 @@ function mount(next) {
   root = next;
   views = root ? VIEWS.map((View) => new View(root, state)) : [];
   if (root && state.message) views.forEach((view) => view.update({ shape: true }));
+}
+
+// Charts of one node; like the views they come and go with their page.
+function mountCharts(place) {
+  if (place === (charts?.root ?? null)) return;
+  charts?.close();
+  charts = place ? new Charts(place) : null;
+}
+
+// Instants that the server wrote as numbers, in the viewer's zone.
+function writeInstants(entry) {
+  for (const place of entry.querySelectorAll("time[data-instant]")) {
+    const instant = new Date(Number(place.dataset.instant)), text = instant.toLocaleString();
+    if (place.textContent === text) continue;
+    place.dateTime = instant.toISOString();
+    place.textContent = text;
+  }
 }
 
 function draw() {
@@ -68,6 +86,8 @@ function watch() {
     const live = entry.querySelector("[data-live-root]");
     if (entry.querySelector(".bar") && (live || entry.querySelector("main"))) first?.remove();
     mount(live ?? (first?.isConnected ? first.querySelector("[data-live-root]") : null));
+    mountCharts(entry.querySelector("[data-series-node]"));
+    writeInstants(entry);
     for (const link of document.querySelectorAll(".menu-link[href]")) {
       if (link.getAttribute("href") === location.pathname) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");

@@ -1,0 +1,153 @@
+// Charts of the Node page: each asks /api/v1/series for its lines and keeps its zoom when new points come.
+
+import { element, setText } from "./dom.js";
+import { paint, stamp } from "./paint.js";
+import { colour, onThemeChange } from "./theme.js";
+
+const SPAN_MS = 3600000, POINTS = 240, EVERY_MS = 10000, LOOK_MS = 200;
+const COLOURS = ["decode", "prefill", "util", "dim", "text"];
+const PATTERNS = ["solid", "dot"];
+
+export class Charts {
+  constructor(root) {
+    this.root = root;
+    this.node = root.dataset.seriesNode;
+    this.charts = [...root.querySelectorAll("[data-chart]")].map((box) => ({ box, ...JSON.parse(box.dataset.chart) }));
+    this.back = root.querySelector("[data-back]");
+    this.back.addEventListener("click", () => this.live());
+    this.zoom = null;
+    this.closed = false;
+    this.forget = onThemeChange(() => this.charts.forEach((chart) => chart.graph && paint(chart.graph)));
+    this.find();
+    this.run();
+  }
+
+  close() {
+    this.closed = true;
+    clearTimeout(this.timer);
+    this.forget();
+    this.charts.forEach((chart) => chart.graph && window.Plotly.purge(chart.graph));
+  }
+
+  async run() {
+    clearTimeout(this.timer);
+    if (!document.hidden) await Promise.all(this.charts.map((chart) => this.load(chart)));
+    clearTimeout(this.timer);
+    if (!this.closed) this.timer = setTimeout(() => this.run(), EVERY_MS);
+  }
+
+  // Graphs appear when Plotly has loaded, often after the first answers.
+  find() {
+    for (const chart of this.charts) {
+      const graph = chart.box.querySelector(".js-plotly-plot");
+      if (chart.graph || !graph?._fullLayout?.xaxis || !graph.on || !window.Plotly) continue;
+      chart.graph = graph;
+      graph.on("plotly_relayout", (event) => {
+        if ("xaxis.range[0]" in event) this.setZoom([event["xaxis.range[0]"], event["xaxis.range[1]"]], chart);
+      });
+      graph.on("plotly_doubleclick", () => this.live());
+      if (chart.answers) this.draw(chart);
+    }
+    if (!this.closed && this.charts.some((chart) => !chart.graph)) setTimeout(() => this.find(), LOOK_MS);
+  }
+
+  async ask(line, end) {
+    const query = new URLSearchParams({ metric: line.metric, node: this.node, start: end - SPAN_MS, end, points: POINTS });
+    const answer = await fetch("/api/v1/series?" + query, { cache: "no-store" });
+    return answer.ok ? [line, await answer.json()] : null;
+  }
+
+  async load(chart) {
+    const end = Date.now();
+    try {
+      chart.answers = (await Promise.all(chart.lines.map((line) => this.ask(line, end)))).filter(Boolean);
+    } catch {
+      return; // the server is away: the header says so, and the chart keeps what it has
+    }
+    chart.end = end;
+    if (!this.closed && chart.graph) this.draw(chart);
+  }
+
+  draw(chart) {
+    const { answers, end } = chart;
+    const lines = answers.flatMap(([line, answer]) => answer.series.filter((one) => wanted(one, line)).map((one) => [line, one]));
+    const shown = lines.filter(([, one]) => (one.v ?? one.max ?? one.mean).some((value) => value !== null));
+    this.tell(chart, shown.length > 0);
+    const traces = shown.map(([line, one], at) => trace(chart, line, one, at, shown.length));
+    const { graph } = chart;
+    graph.data.splice(0, graph.data.length, ...traces);
+    graph.layout.xaxis.range = this.zoom ?? [stamp(end - SPAN_MS), stamp(end)];
+    graph.layout.xaxis.autorange = false;
+    if (chart.painted) window.Plotly.redraw(graph);
+    else window.Plotly.redraw(graph).then(() => (chart.painted = paint(graph)));
+    this.keys(chart, traces);
+  }
+
+  tell(chart, known) {
+    let place = chart.box.querySelector(".nothing");
+    if (!place) chart.box.append((place = element("p", "nothing")));
+    place.hidden = known;
+    setText(place, known ? "" : "nothing was recorded in the last hour");
+    if (known) delete chart.box.dataset.nothing;
+    else chart.box.dataset.nothing = "true";
+  }
+
+  keys(chart, traces) {
+    const text = traces.map((one) => one.name).join("|");
+    if (chart.keys === text) return;
+    chart.keys = text;
+    chart.box.querySelector(".keys").replaceChildren(
+      ...traces.map((one) => {
+        const key = element("span", "legend"), swatch = element("span", "swatch");
+        swatch.style.background = `var(--${one.meta.colour})`;
+        key.append(swatch, element("span", "", one.name));
+        return key;
+      }),
+    );
+  }
+
+  setZoom(range, by) {
+    this.zoom = range;
+    this.back.hidden = false;
+    for (const chart of this.charts) {
+      if (chart === by || !chart.graph) continue;
+      chart.graph.layout.xaxis.range = range.slice();
+      chart.graph.layout.xaxis.autorange = false;
+      window.Plotly.redraw(chart.graph);
+    }
+  }
+
+  live() {
+    this.zoom = null;
+    this.back.hidden = true;
+    this.run();
+  }
+}
+
+function wanted(series, line) {
+  return Object.entries(line.only).every(([label, values]) => values.includes(series.labels[label]));
+}
+
+// The short name and the labels that tell its lines apart; a label that the chart chose says nothing new.
+function nameOf(line, labels) {
+  const told = Object.entries(labels).filter(([key, value]) => key !== "target" && !(key in line.only) && !(key === "gpu" && value === "0"));
+  return [line.label, ...told.map(([, value]) => value.replaceAll("_", " "))].filter(Boolean).join(" ");
+}
+
+// A reduced line goes from each bin's least to its most, so that peaks survive.
+function trace(chart, line, series, at) {
+  const x = [], y = [], { t } = series, low = series.min ?? series.mean, high = series.max ?? series.mean;
+  t.forEach((tick, index) => {
+    const values = series.v ? [series.v[index]] : low === high ? [low[index]] : [low[index], high[index]];
+    for (const value of values) {
+      x.push(stamp(tick));
+      y.push(value === null ? null : value * chart.scale);
+    }
+  });
+  const name = COLOURS[at % COLOURS.length];
+  return {
+    type: "scatter", mode: "lines", name: nameOf(line, series.labels), x, y, connectgaps: false,
+    line: { width: 1.3, dash: PATTERNS[Math.floor(at / COLOURS.length) % PATTERNS.length], color: colour(name) },
+    hovertemplate: `%{y:.4~g} ${chart.unit}`, meta: { colour: name },
+  };
+}

@@ -1,0 +1,110 @@
+"""Both cages of a node, each with its functions: link, rates, traffic, losses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard import formatting
+from dashboard.components.latest import Latest, number_cell, unknown
+from dashboard.components.table import Content, Row, table
+from telemetry.catalog import network
+from telemetry.catalog import ratios as quotients
+from telemetry.model import Unit
+
+CAGE_COLUMNS = (
+    "Cage, function",
+    "Link",
+    "Rate",
+    "Sent",
+    "Received",
+    "Use",
+    "PCIe",
+    "MTU",
+    "Loss",
+    "Saturated",
+    "Netdev",
+)
+NO_LINK = "no link"
+
+
+def names(latest: Latest) -> dict[str, list[str]]:
+    """Cages of a node in order, and the functions of each."""
+    found: dict[str, list[str]] = {}
+    for entry in latest.all(network.LINK_UP):
+        cage, function = entry["labels"].get("cage"), entry["labels"].get("function")
+        if cage is not None and function is not None:
+            found.setdefault(cage, []).append(function)
+    return {cage: sorted(found[cage]) for cage in sorted(found)}
+
+
+def link(up: float | None) -> Content:
+    """State of a link in words; a cage that was never cabled is healthy."""
+    return unknown("not read") if up is None else ("up" if up else NO_LINK)
+
+
+def cage_row(latest: Latest, cage: str) -> Row:
+    """Sums of a cage: its capacity is the link's, once."""
+    up = latest.value(network.LINK_UP, cage=cage)
+    cells: list[Content] = [
+        link(up),
+        latest.shown(network.CAGE_CAPACITY, cage=cage) if up else "",
+        latest.shown(quotients.INTERCONNECT_TRANSMIT, cage=cage),
+        latest.shown(quotients.INTERCONNECT_RECEIVE, cage=cage),
+        latest.shown(quotients.INTERCONNECT_USE, cage=cage) if up else "",
+        "",
+        "",
+        latest.shown(quotients.FABRIC_LOSS, cage=cage),
+        "",
+        "",
+    ]
+    return Row(html.Strong(f"Cage {cage}"), cells)
+
+
+def function_row(latest: Latest, cage: str, function: str, facts: Mapping[str, str]) -> Row:
+    """One PCI function of a cage."""
+    at = {"cage": cage, "function": function}
+    up = latest.value(network.LINK_UP, **at)
+    width = latest.value(network.PCIE_WIDTH, **at)
+    full = latest.value(network.FABRIC_AT_MAXIMUM, **at)
+    pcie = [
+        html.Span("–" if width is None else f"x{width:.0f} "),
+        number_cell(latest.value(network.PCIE_CAPACITY, **at), Unit.NETWORK_BYTES_PER_SECOND),
+    ]
+    cells: list[Content] = [
+        link(up),
+        latest.shown(network.LINK_CAPACITY, **at) if up else "",
+        *(sent(latest, counters, at) for counters in (SENT, RECEIVED)),
+        "",
+        html.Span(pcie),
+        formatting.UNKNOWN_TEXT if (mtu := latest.value(network.MTU, **at)) is None else f"{mtu:.0f}",
+        number_cell(latest.value(network.FABRIC_LOSS, **at), Unit.COUNT),
+        number_cell(full, Unit.COUNT),
+        facts.get(f"function.{function}.netdev", ""),
+    ]
+    return Row(function, cells, "warning" if full else "ok")
+
+
+SENT = (network.RDMA_TRANSMIT, network.NETDEV_TRANSMIT)
+RECEIVED = (network.RDMA_RECEIVE, network.NETDEV_RECEIVE)
+
+
+def sent(latest: Latest, counters: tuple[network.Metric, ...], at: Mapping[str, str]) -> Component:
+    """RDMA and TCP/IP bytes of a function since its counters began to be watched; unknown when either is."""
+    values = [latest.value(counter, **at) for counter in counters]
+    total = None if None in values else float(sum(value for value in values if value is not None))
+    return number_cell(total, Unit.BYTES, "not read")
+
+
+def cage_table(latest: Latest, facts: Mapping[str, str]) -> Component:
+    """All cages and functions, or a sentence where there are none."""
+    rows = [
+        row
+        for cage, functions in names(latest).items()
+        for row in (cage_row(latest, cage), *(function_row(latest, cage, name, facts) for name in functions))
+    ]
+    if not rows:
+        return html.P("No fabric port is known on this node.", className="note")
+    return table(CAGE_COLUMNS, rows, "Cages and their functions", "cages")

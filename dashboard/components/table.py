@@ -1,0 +1,44 @@
+"""Plain tables: a head, rows with a header cell, and a level per row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from dash import html
+from dash.development.base_component import Component
+
+Content = Component | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """First cell (the row's header) and the others; level colours the row's mark."""
+
+    head: Content
+    cells: Sequence[Content]
+    level: str = "ok"
+
+
+def table(columns: Sequence[str], rows: Iterable[Row], caption: str, class_name: str = "") -> Component:
+    """A table that scrolls sideways by itself where it is too wide for the screen."""
+    head = html.Tr([html.Th(text, scope="col") for text in columns])
+    body = [
+        html.Tr([html.Th(row.head, scope="row"), *(html.Td(cell) for cell in row.cells)], **{"data-level": row.level})
+        for row in rows
+    ]
+    inner = html.Table([html.Caption(caption, className="unseen"), html.Thead(head), html.Tbody(body)])
+    return html.Div(
+        inner, className=f"table {class_name}".strip(), tabIndex=0, role="region", **{"aria-label": caption}
+    )
+
+
+def pairs(entries: Iterable[tuple[str, Content]]) -> Component:
+    """Names and what stands for them, as a list of two columns."""
+    return html.Dl([part for name, value in entries for part in (html.Dt(name), html.Dd(value))], className="pairs")
+
+
+def panel(title: str, *content: Content, aside: Content = None, class_name: str = "") -> Component:
+    """A titled box."""
+    head = html.Div([html.H2(title), *([html.Div(aside, className="aside")] if aside else [])], className="head")
+    return html.Section([head, *content], className=f"panel {class_name}".strip())

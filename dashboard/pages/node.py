@@ -1,0 +1,262 @@
+"""Everything of one node: what it does now, its last hour, its memory, cages, processes, facts and events."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import unquote
+
+import dash
+import orjson
+from dash import Input, Output, State, dcc, html
+from dash.development.base_component import Component
+
+from dashboard import formatting
+from dashboard.components.cages import cage_table
+from dashboard.components.latest import Latest, labels_of, number_cell, shown
+from dashboard.components.memory import memory_bars
+from dashboard.components.table import Row, pairs, panel, table
+from dashboard.figures.live import CONFIG
+from dashboard.figures.series import NODE_CHARTS, Chart, axis_of, chart_figure, lines
+from dashboard.layout.shell import MARKS
+from dashboard.services import Answer, Services
+from telemetry import catalog
+from telemetry.catalog import gpu, host, memory
+from telemetry.catalog import ratios as quotients
+from telemetry.model import Unit
+
+REFRESH_MS = 3_000
+HEADLINES = (
+    gpu.GPU_POWER,
+    gpu.GPU_UTILIZATION,
+    gpu.GPU_SM_CLOCK,
+    gpu.GPU_TEMPERATURE,
+    memory.MEMORY_HEADROOM,
+    quotients.CPU_UTILIZATION,
+    host.LOAD,
+    host.UPTIME,
+)
+FACT_NAMES = {
+    "hostname": "Host name",
+    "gpu.0.name": "GPU",
+    "driver_version": "Driver",
+    "gpu.0.vbios": "VBIOS",
+    "gpu.0.memory": "GPU memory",
+    "product": "Product",
+    "dgx_os": "DGX OS",
+    "os": "System",
+    "kernel": "Kernel",
+    "bios": "BIOS",
+    "cores": "Cores",
+    "agent_version": "Agent",
+    "boot_id": "Boot",
+}
+"""Facts that stand first, under the names people know; all others follow as they are called."""
+
+
+def head(found: Answer, others: Sequence[str]) -> Component:
+    """Name, state, reason and age, and the way to the neighbours."""
+    level, age = found["level"], found["age_s"]
+    seen = "never read" if age is None else f"read {formatting.text(age, Unit.SECONDS)} ago"
+    said = html.Div(
+        [html.Span(MARKS.get(level, "○"), className="mark"), html.Span(found["state"], className="words"),
+         *([html.Span(found["reason"])] if found["reason"] else []), html.Span(seen, className="dimmed")],
+        className="node-state", **{"data-level": level},
+    )  # fmt: skip
+    return html.Div([html.H1(found["name"]), said, neighbours(found["name"], others)], className="page-head")
+
+
+def neighbours(name: str, others: Sequence[str]) -> Component:
+    """Links to the node before and after."""
+    at = others.index(name) if name in others else -1
+    links = []
+    if at > 0:
+        links.append(dcc.Link(f"‹ {others[at - 1]}", href=f"/node/{others[at - 1]}"))
+    if 0 <= at < len(others) - 1:
+        links.append(dcc.Link(f"{others[at + 1]} ›", href=f"/node/{others[at + 1]}"))
+    return html.Nav(links, className="neighbours", **{"aria-label": "Other nodes"})
+
+
+def headlines(latest: Latest) -> Component:
+    """The readings people ask for first."""
+    cards = []
+    for metric in HEADLINES:
+        found = latest.all(metric)
+        reason = found[0]["reason"] if found and found[0]["v"] is None else ""
+        cards.append(
+            html.Div(
+                [html.Div(metric.label, className="label"), html.Div(latest.shown(metric), className="value"),
+                 html.Div(reason, className="reason")],
+                className="reading",
+            )
+        )  # fmt: skip
+    return html.Section(cards, className="panel headlines", **{"aria-label": "Readings now"})
+
+
+def processes(found: Answer) -> Component:
+    """Processes with a context on a GPU. Never command lines or users: the agent does not tell them."""
+    columns = ("Process", "PID", "GPU", "GPU memory", "Resident", "Container")
+    rows = [
+        Row(
+            one.get("name") or "–",
+            [
+                _whole(one.get("pid")),
+                one.get("gpu") or "–",
+                number_cell(one.get("gpu_memory_bytes"), Unit.BYTES, "the driver does not say"),
+                number_cell(one.get("resident_bytes"), Unit.BYTES, "not readable"),
+                str(one.get("container") or "–")[:12],
+            ],
+        )
+        for one in found["processes"]
+    ]
+    if not rows:
+        return html.P("No process is known to use a GPU of this node.", className="note")
+    return table(columns, rows, "Processes on the GPU")
+
+
+def _whole(value: float | None) -> str:
+    return "–" if value is None else f"{value:.0f}"
+
+
+def facts(found: Answer) -> Component:
+    """What is known of the machine, the functions' facts apart: those stand with the cages."""
+    told: Mapping[str, str] = found["facts"]
+    first = [(label, told[name]) for name, label in FACT_NAMES.items() if name in told]
+    rest = [
+        (name, value)
+        for name, value in sorted(told.items())
+        if name not in FACT_NAMES and not name.startswith("function.")
+    ]
+    return pairs([*first, *rest]) if told else html.P("The agent has told nothing yet.", className="note")
+
+
+def events(found: Answer) -> Component:
+    """What happened in the last day, newest first. The browser writes the instants in the viewer's zone."""
+    rows = [
+        Row(html.Time("", **{"data-instant": str(one["t"])}), [one["kind"], one["text"]])
+        for one in found["events"][:50]
+    ]
+    if not rows:
+        return html.P("Nothing happened in the last day.", className="note")
+    return table(("When", "Kind", "What"), rows, "Events of the last day", "events")
+
+
+def all_readings(latest: Latest) -> Component:
+    """Every catalogue metric of the node with its value, or why there is none."""
+    rows = []
+    for entry in latest:
+        metric = catalog.find(entry["metric"])
+        labels = ", ".join(labels_of(entry).values())
+        rows.append(Row(metric.label if metric else entry["metric"], [labels, shown(entry), entry["reason"]]))
+    return table(("Reading", "Of", "Value", "Why not"), rows, "All readings", "readings")
+
+
+def chart(found: Chart) -> Component:
+    """One chart: its title, its unit, and the figure that the browser fills."""
+    axis = axis_of(found)
+    title = [
+        html.H2(found.title),
+        html.Span(axis["unit"], className="dimmed"),
+        html.Div("", className="keys"),
+    ]
+    graph = dcc.Graph(
+        id={"chart": found.key},
+        figure=chart_figure(found),
+        config=dict(CONFIG),
+        className="graph",
+        style={"height": "168px"},
+        responsive=True,
+    )
+    asked = orjson.dumps({"lines": lines(found), **axis}).decode()
+    label = f"{found.title} of the last hour"
+    return html.Section(
+        [html.Div(title, className="head"), graph],
+        className="panel chart",
+        **{"data-chart": asked, "aria-label": label},
+    )
+
+
+def now(found: Answer, latest: Latest, others: Sequence[str]) -> list[Component]:
+    """What is written anew every few seconds."""
+    return [
+        head(found, others),
+        headlines(latest),
+        html.Div(
+            [
+                panel("Memory", memory_bars(latest), class_name="wide"),
+                panel("Processes on the GPU", processes(found)),
+                panel("Cages", cage_table(latest, found["facts"]), class_name="wide"),
+            ],
+            className="sections",
+        ),
+    ]
+
+
+def page(name: str, found: Answer, values: Sequence[Mapping[str, Any]], others: Sequence[str]) -> Component:
+    """The whole page of a node."""
+    latest = Latest(values)
+    below = html.Div([panel("Events", events(found)), panel("Facts", facts(found))], className="sections")
+    readings = html.Details(
+        [html.Summary("All readings of this node"), html.Div(all_readings(latest), id="node-readings")],
+        className="panel",
+    )
+    back = html.Button("Back to live", className="back", type="button", hidden=True, **{"data-back": "charts"})
+    charts = html.Div(
+        [*(chart(one) for one in NODE_CHARTS), back], className="charts-grid", **{"data-series-node": name}
+    )
+    return html.Main(
+        [
+            dcc.Interval(id="node-tick", interval=REFRESH_MS),
+            dcc.Store(id="node-name", data=name),
+            html.Div(now(found, latest, others), id="node-now"),
+            charts,
+            below,
+            readings,
+        ],
+        className="page node",
+    )
+
+
+def unknown_node(name: str, others: Sequence[str]) -> Component:
+    """A name nobody knows, and those that are known."""
+    links = [html.Li(dcc.Link(other, href=f"/node/{other}")) for other in others]
+    known = "These nodes are known:" if links else "No node is known yet."
+    return html.Main([html.H1(f"There is no node “{name}”"), html.P(known), html.Ul(links)], className="page lost")
+
+
+def register(app: dash.Dash, services: Services) -> None:
+    """Bind the page to /node/NAME and to the services."""
+
+    def names() -> list[str]:
+        return [target["name"] for target in services.status()["nodes"]]
+
+    def layout(name: str = "", **_: str) -> Component:
+        name = unquote(name)
+        found = services.node(name)
+        if found is None:
+            return unknown_node(name, names())
+        return page(name, found, services.latest(node=name)["values"], names())
+
+    dash.register_page("node", path_template="/node/<name>", title="Node · Tachograph", name="Node", layout=layout)
+
+    @app.callback(
+        Output("node-readings", "children"),
+        Input("node-more", "n_clicks"),
+        State("node-name", "data"),
+        prevent_initial_call=True,
+    )
+    def more(_: int, name: str) -> Component:
+        return all_readings(Latest(services.latest(node=name)["values"]))
+
+    @app.callback(
+        Output("node-now", "children"),
+        Input("node-tick", "n_intervals"),
+        State("node-name", "data"),
+        running=[(Output("node-tick", "disabled"), True, False)],
+        prevent_initial_call=True,
+    )
+    def refresh(_: int, name: str) -> list[Component]:
+        found = services.node(name)
+        if found is None:
+            raise dash.exceptions.PreventUpdate
+        return now(found, Latest(services.latest(node=name)["values"]), names())

@@ -1,0 +1,164 @@
+"""The quality of the data itself: every target with its state, cost and gaps, and everything that is absent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import dash
+from dash import Input, Output, dcc, html
+from dash.development.base_component import Component
+
+from dashboard import formatting
+from dashboard.components.latest import number_cell
+from dashboard.components.table import Content, Row, pairs, panel, table
+from dashboard.layout.shell import MARKS
+from dashboard.services import Answer, Services
+from telemetry import catalog
+from telemetry.model import Unit
+
+REFRESH_MS = 5_000
+COLUMNS = (
+    "Target",
+    "State",
+    "Read",
+    "Scrape",
+    "Page",
+    "Every",
+    "Missed",
+    "Resets",
+    "Skew",
+    "Left out",
+    "Version",
+    "Not offered",
+)
+HINT = (
+    "vLLM writes a line to its log for each of our requests; start it with "
+    "--disable-access-log-for-endpoints /metrics to keep its log quiet."
+)
+MOST_ABSENCES = 200
+
+Target = Mapping[str, Any]
+
+
+def count(value: float | None) -> Component:
+    """A whole number, or a dash."""
+    return number_cell(value, Unit.COUNT, "not counted for this kind of target")
+
+
+def not_offered(labels: Sequence[str]) -> Content:
+    """How many metrics a target does not offer; which ones, on demand."""
+    if not labels:
+        return "–"
+    return html.Details([html.Summary(f"{len(labels)}"), html.Ul([html.Li(label) for label in labels])])
+
+
+def target_row(target: Target, is_node: bool) -> Row:
+    """One target: how it is, when it was read, what that costs, and what it lacks."""
+    name = dcc.Link(target["name"], href=f"/node/{target['name']}") if is_node else target["name"]
+    mark = html.Span(MARKS.get(target["level"], "○"), className="mark", **{"aria-hidden": "true"})
+    state = [html.Span(target["state"]), *([html.Small(target["reason"])] if target["reason"] else [])]
+    left_out = [value for value in (target["refused_series"], target["dropped_families"]) if value is not None]
+    read = "never" if target["age_s"] is None else f"{formatting.text(target['age_s'], Unit.SECONDS)} ago"
+    cells: list[Content] = [
+        html.Span(state, className="state"),
+        read,
+        number_cell(target["scrape_s"], Unit.SECONDS, "not measured"),
+        number_cell(target["scrape_bytes"], Unit.BYTES, "not measured"),
+        number_cell(target["interval_s"], Unit.SECONDS),
+        count(target["missed_ticks"]),
+        count(target["resets"]),
+        number_cell(target["clock_skew_s"], Unit.SECONDS, "an engine tells no time"),
+        count(sum(left_out) if left_out else None),
+        target["version"] or "–",
+        not_offered(target["not_offered"]),
+    ]
+    return Row(html.Span([mark, name]), cells, target["level"])
+
+
+def targets(found: Sequence[Target], is_node: bool, caption: str, none: str) -> Component:
+    """All targets of a kind, or a sentence where there are none."""
+    if not found:
+        return html.P(none, className="note")
+    return table(COLUMNS, [target_row(target, is_node) for target in found], caption, "targets")
+
+
+def deployments(found: Sequence[Mapping[str, Any]]) -> Component:
+    """What is served, by what, on how many nodes."""
+    if not found:
+        return html.P("No engine has named a model yet.", className="note")
+    rows = [
+        Row(one["name"], [one["model"], one["phase"], ", ".join(one["engines"]), str(len(one["nodes"]))])
+        for one in found
+    ]
+    return table(("Deployment", "Model", "Phase", "Engines", "Nodes"), rows, "Deployments")  # fmt: skip
+
+
+def absences(found: Sequence[Mapping[str, Any]]) -> Component:
+    """What was not there, from when to when and why. The browser writes the instants."""
+    if not found:
+        return html.P("Nothing is absent: every target that is watched answers, in all it offers.", className="note")
+    rows = []
+    for one in found[:MOST_ABSENCES]:
+        metric = catalog.find(one["metric"]) if one["metric"] else None
+        what = metric.label if metric else one["metric"] or "everything"
+        lasts = one["to"] is None
+        until: Content = "now" if lasts else html.Time("", **{"data-instant": str(one["to"])})
+        since = html.Time("", **{"data-instant": str(one["from"])})
+        rows.append(Row(one["target"], [what, since, until, one["reason"]], "warning" if lasts else "ok"))
+    return table(("Target", "What", "From", "To", "Why"), rows, "Absences of the last day", "absences")
+
+
+def versions(found: Mapping[str, Any]) -> Component:
+    """Of the hub itself."""
+    names = {"tachograph": "Tachograph", "python": "Python", "schema": "Store's schema"}
+    return pairs([(names.get(name, name), str(value)) for name, value in found.items()])
+
+
+def body(status: Answer, absent: Answer) -> list[Component]:
+    """Everything that is written anew every few seconds."""
+    sentence = status["sentence"]
+    head = html.Div([html.H1("Status"), html.P(sentence["text"], className="dimmed")], className="page-head")
+    if sentence["level"] == "empty":
+        nothing = "None. Start an agent on a node, and name it: app.py run --node spark-01=http://10.0.0.1:9810"
+    else:
+        nothing = "None is watched."
+    engines = targets(status["engines"], False, "Engines", "None is watched. Name one: --engine http://10.0.0.1:8000")
+    return [
+        head,
+        panel("Engines", engines, html.P(HINT, className="note")),
+        panel("Nodes", targets(status["nodes"], True, "Nodes", nothing)),
+        html.Div(
+            [panel("Deployments", deployments(status["deployments"])), panel("Versions", versions(status["versions"]))],
+            className="sections",
+        ),
+        panel("Absences", absences(absent["absences"])),
+    ]
+
+
+def page(status: Answer, absent: Answer) -> Component:
+    """The whole page."""
+    return html.Main(
+        [dcc.Interval(id="status-tick", interval=REFRESH_MS), html.Div(body(status, absent), id="status-body")],
+        className="page status",
+    )
+
+
+def register(app: dash.Dash, services: Services) -> None:
+    """Bind the page to /status and to the services."""
+    dash.register_page(
+        "status",
+        path="/status",
+        title="Status · Tachograph",
+        name="Status",
+        layout=lambda **_: page(services.status(), services.absences()),
+    )
+
+    @app.callback(
+        Output("status-body", "children"),
+        Input("status-tick", "n_intervals"),
+        running=[(Output("status-tick", "disabled"), True, False)],
+        prevent_initial_call=True,
+    )
+    def refresh(_: int) -> list[Component]:
+        return body(services.status(), services.absences())
