@@ -33,11 +33,15 @@ def register(routes: Blueprint, control_url: str) -> None:
             return refusal(415, "Send JSON (Content-Type: application/json).")
         return forward(address, request.get_data())
 
+    @routes.delete("/demo/faults/<int:number>")
+    def end(number: int) -> Response:
+        return forward(f"{address}/{number}", None, "DELETE")
 
-def forward(address: str, body: bytes | None) -> Response:
-    """Ask the simulator, and pass on what it says."""
+
+def forward(address: str, body: bytes | None, method: str | None = None) -> Response:
+    """Ask the simulator, and pass on what it says. Without a method: POST what there is to send, else GET."""
     headers = {} if body is None else {"Content-Type": "application/json"}
-    asked = urllib.request.Request(address, data=body, headers=headers, method="GET" if body is None else "POST")
+    asked = urllib.request.Request(address, data=body, headers=headers, method=method)
     try:
         with _direct.open(asked, timeout=TIMEOUT_S) as reply:
             return _passed(reply.read(MOST_BYTES), reply.status)

@@ -39,10 +39,10 @@ def events(hub: Hub, after: int | None, quiet_s: float = QUIET_S) -> Generator[b
                 yield event("tick", orjson.dumps(message), message["tick"])
         else:
             yield from (event("tick", entry.data, entry.tick) for entry in missed)
-        yield from _follow(hub, sequence, quiet_s)
+        yield from follow(hub, sequence, quiet_s)
 
 
-def _follow(hub: Hub, sequence: int, quiet_s: float) -> Iterator[bytes]:
+def follow(hub: Hub, sequence: int, quiet_s: float) -> Iterator[bytes]:
     quiet_since = time.monotonic()
     while not hub.closed:
         entries = hub.wait(sequence, min(LOOK_S, quiet_s))

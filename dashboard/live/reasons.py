@@ -31,8 +31,8 @@ CALM_STATES = frozenset({"stopped", "loading", "restarting", "not yet scraped"})
 
 def state_words(target: TargetRow, scene: Scene) -> str:
     """What is the matter with a target, "" while it answers: "does not answer (connection refused)"."""
-    if scene.alive(target):
-        return STATE_WORDS[NO_STATISTICS] if target.state == NO_STATISTICS else ""
+    if scene.alive(target) and target.state != NO_STATISTICS:
+        return ""
     if target.state == "ok":
         last = max(target.last_ok_ms or 0, scene.last_read.get(target.name, 0))
         return f"has been silent for {formatting.text((scene.tick - last) / 1000, Unit.SECONDS)}"

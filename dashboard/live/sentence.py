@@ -24,6 +24,7 @@ LONG_PREFILL_S = 10.0
 PHASE_WORDS = {
     "idle": ("is idle", "idle"),
     "loading": ("is loading", "idle"),
+    "restarting": ("is restarting", "idle"),
     "asleep": ("is asleep", "idle"),
     "stalled": ("has stalled", "critical"),
     "stopped": ("was stopped", "idle"),

@@ -1,0 +1,206 @@
+"""`/api/v1/series`: shapes, filters, reduction, sources, and the sentences of what is refused."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from telemetry.catalog import engine, gpu
+from tests.web.conftest import MakeWeb, MakeWorld, Web
+from tests.web.world import HEAD, NAN, T0, constant, rising, tick
+
+
+@pytest.fixture
+def web(make_world: MakeWorld, make_web: MakeWeb) -> Web:
+    """A web process whose world stands at tick 120."""
+    world = make_world()
+    world.run(0, 120)
+    web = make_web(world)
+    web.step()
+    return web
+
+
+def test_a_gauge_of_one_node(web: Web) -> None:
+    answer = web.get(f"series?metric=gpu_power_watts&node=spark-02&start={tick(118)}&end={tick(120)}")
+    assert answer == {
+        "metric": "gpu_power_watts",
+        "unit": "watts",
+        "step_ms": 1000,
+        "series": [
+            {
+                "labels": {"target": "spark-02", "gpu": "0"},
+                "t": [tick(118), tick(119), tick(120)],
+                "v": [51.0, 51.0, 51.0],
+            }
+        ],
+    }
+
+
+def test_a_ratio_is_asked_for_like_any_metric(web: Web) -> None:
+    (line,) = web.get(f"series?metric=decode_tokens_per_second&engine=head&start={tick(119)}")["series"]
+    assert line["v"] == [20.0, 20.0]
+    assert line["labels"] == {"target": "head", "engine": "0", "model": "moonshotai/Kimi-K3"}
+
+
+def test_names_on_the_wire_and_earlier_names_are_understood(web: Web) -> None:
+    assert web.get("series?metric=tachograph_gpu_power_watts")["metric"] == "gpu_power_watts"
+
+
+def test_all_nodes_and_their_sum(web: Web) -> None:
+    query = f"series?metric=gpu_power_watts&start={tick(120)}&end={tick(121)}"
+    assert [line["v"] for line in web.get(query)["series"]] == [[50.0], [51.0], [52.0], [53.0]]
+    (line,) = web.get(query + "&total=1")["series"]
+    assert (line["labels"], line["v"]) == ({}, [206.0])
+
+
+def test_a_label_chooses(web: Web) -> None:
+    query = f"series?metric=interconnect_transmit_bytes_per_second&node=spark-01&start={tick(120)}&end={tick(121)}"
+    assert [line["labels"]["cage"] for line in web.get(query)["series"]] == ["p0", "p1"]
+    (line,) = web.get(query + "&label=cage:p1")["series"]
+    assert line["v"] == [2e8]
+    assert "label" in web.get(query + "&label=p1", 400)["error"]
+
+
+def test_a_deployment_is_its_recorded_series_or_its_engines(web: Web) -> None:
+    (recorded,) = web.get("series?metric=recorded_decode_tokens_per_second&deployment=Kimi-K3")["series"]
+    assert recorded["labels"] == {"target": "deployment/Kimi-K3"}
+    (engines,) = web.get("series?metric=decode_tokens_per_second&deployment=Kimi-K3")["series"]
+    assert engines["labels"]["target"] == HEAD
+
+
+def test_a_cluster_ratio_over_one_node_keeps_its_denominator(web: Web) -> None:
+    query = f"series?metric=gpu_energy_per_token_joules&start={tick(120)}&end={tick(121)}"
+    assert web.get(query)["series"][0]["v"] == [pytest.approx(10.3)]
+    assert web.get(query + "&node=spark-01")["series"][0]["v"] == [pytest.approx(2.5)]
+
+
+def test_a_quantile_of_a_histogram(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    world = make_world()
+    world.run(0, 310)
+    web = make_web(world)
+    web.step()
+    query = f"series?metric=time_to_first_token_seconds&start={tick(309)}&end={tick(310)}"
+    assert web.get(query)["series"][0]["v"][-1] == pytest.approx(1 + 4 * 90 / 210)
+    assert web.get(query + "&quantile=0.95")["series"][0]["v"][-1] == pytest.approx(7.5)
+
+
+def test_reduction_keeps_a_spike(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    world = make_world()
+    world.set("spark-01", gpu.GPU_POWER, lambda number: {57: 90.0, 58: 10.0, 59: NAN}.get(number, 50.0))
+    world.run(0, 119)
+    web = make_web(world)
+    web.step()
+    answer = web.get(f"series?metric=gpu_power_watts&node=spark-01&start={T0}&end={tick(119)}&points=4")
+    assert answer["step_ms"] == 30_000
+    (line,) = answer["series"]
+    assert set(line) == {"labels", "t", "min", "max", "mean"}
+    assert len(line["t"]) == len(line["min"]) <= 5
+    assert max(line["max"]) == 90.0
+    assert min(line["min"]) == 10.0
+    spike = line["max"].index(90.0)
+    assert line["t"][spike] <= tick(57) < line["t"][spike] + 30_000
+
+
+def test_unknown_is_null(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    world = make_world()
+    world.set(HEAD, engine.REQUESTS_RUNNING, lambda number: NAN if number == 19 else 3.0)
+    world.run(0, 20)
+    web = make_web(world)
+    web.step()
+    answer = web.client.get(f"/api/v1/series?metric=requests_running&start={tick(18)}&end={tick(20)}")
+    assert "NaN" not in answer.text
+    assert answer.json["series"][0]["v"] == [3.0, None, 3.0]
+
+
+def test_before_the_tail_the_store_answers(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    world = make_world()
+    world.run(0, 5)
+    world.set("spark-01", gpu.GPU_POWER, constant(80.0))
+    world.run(5000, 5010)
+    web = make_web(world)
+    web.step()
+    query = f"series?metric=gpu_power_watts&node=spark-01&start={T0}&end={tick(5010)}"
+    (line,) = web.get(query)["series"]
+    assert line["v"] == [50.0] * 6 + [80.0] * 11
+
+
+def test_a_moment_without_samples_is_an_empty_answer(web: Web) -> None:
+    assert web.get("series?metric=gpu_power_watts&start=-3d&end=-2d")["series"] == []
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "sentence"),
+    [
+        ("", 400, "Parameter “metric” is missing, expected a metric's name; /api/v1/metrics lists them."),
+        ("metric=gpu_power_wats", 404, "There is no metric “gpu_power_wats”. Did you mean gpu_power_watts or"),
+        ("metric=zzzzzzzzzz", 404, "There is no metric “zzzzzzzzzz”. /api/v1/metrics lists all of them."),
+        ("metric=gpu_power_watts&node=spark-9", 400, "Parameter “node” is “spark-9”, expected one of: spark-01, spark-02"),
+        ("metric=gpu_power_watts&engine=head", 400, "Parameter “engine” does not apply: gpu_power_watts is of each node."),
+        ("metric=kv_cache_usage_ratio&node=spark-01", 400, "Parameter “node” does not apply: kv_cache_usage_ratio is of each engine."),
+        ("metric=cluster_gpu_power_watts&deployment=x", 400, "does not apply: cluster_gpu_power_watts is of the whole cluster."),
+        ("metric=decode_tokens_per_second&deployment=x", 400, "Parameter “deployment” is “x”, expected one of: Kimi-K3."),
+        ("metric=gpu_power_watts&points=0", 400, "Parameter “points” is “0”, expected a whole number from 1 to 5000."),
+        ("metric=gpu_power_watts&points=5001", 400, "Parameter “points” is “5001”"),
+        ("metric=gpu_power_watts&points=1e3", 400, "Parameter “points” is “1e3”"),
+        ("metric=gpu_power_watts&start=yesterday", 400, "Parameter “start” is “yesterday”, expected epoch milliseconds, an ISO 8601"),
+        ("metric=gpu_power_watts&start=2026-11-30T00:00:00", 400, "Parameter “start” is “2026-11-30T00:00:00”"),
+        ("metric=gpu_power_watts&start=-5x", 400, "Parameter “start” is “5x”, expected a length of time"),
+        ("metric=gpu_power_watts&start=5&end=5", 400, "Parameter “start” is not before “end”, expected start < end."),
+        ("metric=gpu_power_watts&start=5&end=4", 400, "Parameter “start” is not before “end”"),
+        ("metric=gpu_power_watts&start=-8d", 400, "The range is 8.0 days long, expected at most 7."),
+        ("metric=gpu_power_watts&quantile=1.1", 400, "Parameter “quantile” is “1.1”, expected a number from 0 to 1."),
+        ("metric=gpu_power_watts&quantile=nan", 400, "Parameter “quantile” is “nan”"),
+        ("metric=gpu_power_watts&total=maybe", 400, "Parameter “total” is “maybe”, expected 1 or 0."),
+        ("metric=gpu_power_watts&nod=spark-01", 400, "There is no parameter “nod” here; known are: deployment, end"),
+        ("metric=gpu_power_watts&metric=x", 400, "Parameter “metric” is given more than once."),
+    ],
+)  # fmt: skip
+def test_refusals(web: Web, query: str, status: int, sentence: str) -> None:
+    error = web.get(f"series?{query}", status)["error"]
+    assert sentence in error
+
+
+def test_long_text_is_not_repeated(web: Web) -> None:
+    assert len(web.get(f"series?metric={'x' * 5000}", 404)["error"]) < 200
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("now", 120),
+        ("-20s", 100),
+        ("-1m", 60),
+        (str(tick(7)), 7),
+        ("2026-11-30T00:53:20Z", None),
+        ("2026-11-30T01:53:20%2B01:00", None),
+    ],
+)
+def test_instants(web: Web, given: str, expected: int | None) -> None:
+    start = tick(0) if expected is None else tick(expected)
+    answer = web.get(f"series?metric=gpu_power_watts&node=spark-01&start={given}&end={tick(121)}")
+    assert answer["series"][0]["t"][0] == start
+
+
+def test_caps_on_series_and_samples(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dashboard.api.series.MOST_SERIES", 3)
+    assert "This is 4 series, expected at most 3" in web.get("series?metric=gpu_power_watts", 400)["error"]
+    assert len(web.get("series?metric=gpu_power_watts&total=1")["series"]) == 1
+    monkeypatch.setattr("dashboard.api.series.MOST_CELLS", 100)
+    assert "expected at most 100" in web.get("series?metric=gpu_power_watts", 400)["error"]
+
+
+def test_pages_ask_the_same_question(web: Web) -> None:
+    asked = {"start_ms": tick(100), "end_ms": tick(120), "points": 600}
+    told = web.process.series("gpu_power_watts", node="spark-02", **asked)
+    assert told == web.get(f"series?metric=gpu_power_watts&node=spark-02&start={tick(100)}&end={tick(120)}")
+    assert all(math.isfinite(value) for value in told["series"][0]["v"])
+
+
+def test_counters_come_as_they_are_kept(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    world = make_world()
+    world.set(HEAD, engine.GENERATION_TOKENS, rising(7.0))
+    world.run(0, 10)
+    web = make_web(world)
+    web.step()
+    assert web.get(f"series?metric=generation_tokens_total&start={tick(8)}")["series"][0]["v"] == [56.0, 63.0, 70.0]

@@ -1,0 +1,352 @@
+"""The sentence: healthy, busy, idle, loading, broken; worst first, and never green while something is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from telemetry.catalog import engine, gpu, memory, network
+from telemetry.model import Series
+from tests.web.conftest import MakeWeb, MakeWorld
+from tests.web.world import ENGINE, GIB, HEAD, NAN, World, constant, rising, tick
+
+Change = Callable[[World], None]
+
+
+def told(make_world: MakeWorld, make_web: MakeWeb, change: Change, last: int = 60, **shape: object) -> dict[str, str]:
+    world = make_world(**shape)
+    change(world)
+    world.run(0, last)
+    return dict(make_web(world).step()["sentence"])
+
+
+PHASES = [
+    (1, "idle", "Kimi-K3 is idle on 4 nodes"),
+    (2, "ok", "Serving Kimi-K3 on 4 nodes · prefilling, 1m 0s"),
+    (3, "ok", "Serving Kimi-K3 on 4 nodes"),
+    (4, "idle", "Kimi-K3 is loading on 4 nodes"),
+    (5, "idle", "Kimi-K3 is asleep on 4 nodes"),
+    (6, "critical", "head has stalled: requests run, but no token moves · Kimi-K3 has stalled on 4 nodes"),
+    (7, "idle", "Kimi-K3 was stopped on 4 nodes"),
+    (0, "unknown", "Kimi-K3 answers, but does not say what it does on 4 nodes"),
+]
+
+
+@pytest.mark.parametrize(("code", "level", "text"), PHASES)
+def test_phases(make_world: MakeWorld, make_web: MakeWeb, code: int, level: str, text: str) -> None:
+    sentence = told(make_world, make_web, lambda world: world.set(HEAD, engine.ENGINE_PHASE, constant(code)))
+    assert (sentence["level"], sentence["text"]) == (level, text)
+
+
+def test_one_node(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    assert told(make_world, make_web, lambda world: None, nodes=1)["text"] == "Serving Kimi-K3 on 1 node"
+
+
+def test_model_comes_from_facts_where_the_page_names_none(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    world = make_world()
+    bare = (("engine", "0"), ("model", ""))
+    world.series[HEAD] = {Series(HEAD, one.metric, bare): value for one, value in world.series[HEAD].items()}
+    world.fact(HEAD, "served_models", "org/Other-7B,alias")
+    world.run(0, 60)
+    assert make_web(world).step()["sentence"]["text"] == "Serving Other-7B on 4 nodes"
+
+
+def gpu_values(**values: float) -> Change:
+    """spark-02 reports other values from the tick 30 on."""
+    metrics = {
+        "use": gpu.GPU_UTILIZATION,
+        "clock": gpu.GPU_SM_CLOCK,
+        "ceiling": gpu.GPU_SM_CLOCK_MAX,
+        "power": gpu.GPU_POWER,
+        "heat": gpu.GPU_TEMPERATURE,
+        "bits": gpu.GPU_CLOCK_EVENT_REASONS,
+        "reading": gpu.GPU_READING_STATE,
+        "headroom": memory.MEMORY_HEADROOM,
+        "cma": memory.CMA_DEFECT,
+    }
+
+    def change(world: World) -> None:
+        for name, value in values.items():
+            before = next(v for s, v in world.series["spark-02"].items() if s.metric == metrics[name].name)
+            world.set("spark-02", metrics[name], lambda n, b=before, v=value: b(n) if n < 30 else v)  # type: ignore[misc]
+
+    return change
+
+
+FAULT = {"use": 0.96, "clock": 8.5e8, "power": 18.0, "heat": 55.0}
+OK = ("ok", "Serving Kimi-K3 on 4 nodes", None)
+NODE_CASES: list[tuple[str, dict[str, float], tuple[str, str, str | None]]] = [
+    ("software thermal", {"bits": 0x20}, ("warning", "Serving Kimi-K3 on 4 nodes; spark-02 is throttling (software thermal)", "spark-02")),
+    ("hardware thermal", {"bits": 0x48}, ("critical", "spark-02 is throttling (hardware thermal) · Serving Kimi-K3 on 4 nodes", "spark-02")),
+    ("power brake beats thermal", {"bits": 0xA0}, ("critical", "spark-02 is throttling (power brake) · Serving Kimi-K3 on 4 nodes", "spark-02")),
+    ("idle power cap is harmless", {"bits": 0x5}, OK),
+    ("too little power", FAULT, ("critical", "spark-02 gets too little power (850 MHz, 18 W while busy) · Serving Kimi-K3 on 4 nodes", "spark-02")),
+    ("not busy", FAULT | {"use": 0.79}, OK),
+    ("fast enough", FAULT | {"clock": 1.4e9}, OK),
+    ("enough power", FAULT | {"power": 30.0}, OK),
+    ("hot", FAULT | {"heat": 75.0}, OK),
+    ("clock locked on purpose", FAULT | {"ceiling": 1.4e9}, OK),
+    ("heat explains it", FAULT | {"bits": 0x20}, ("warning", "Serving Kimi-K3 on 4 nodes; spark-02 is throttling (software thermal)", "spark-02")),
+    ("headroom low", {"headroom": 7.5 * GIB}, ("warning", "Serving Kimi-K3 on 4 nodes; spark-02 has 7.5 GiB of memory left", "spark-02")),
+    ("headroom very low", {"headroom": 4 * GIB}, ("critical", "spark-02 has 4.0 GiB of memory left · Serving Kimi-K3 on 4 nodes", "spark-02")),
+    ("headroom at ease", {"headroom": 8.1 * GIB}, OK),
+    ("warm", {"heat": 85.0}, ("warning", "Serving Kimi-K3 on 4 nodes; spark-02 has a GPU at 85.0 °C", "spark-02")),
+    ("very hot", {"heat": 90.0}, ("critical", "spark-02 has a GPU at 90.0 °C · Serving Kimi-K3 on 4 nodes", "spark-02")),
+    ("GPU lost", {"reading": 2}, ("critical", "spark-02 cannot read its GPU (lost) · Serving Kimi-K3 on 4 nodes", "spark-02")),
+    ("GPU not supported", {"reading": 1}, OK),
+    ("kernel defect", {"cma": 1}, ("warning", "Serving Kimi-K3 on 4 nodes; spark-02 loses memory to a kernel defect (CMA)", "spark-02")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"), [case[1:] for case in NODE_CASES], ids=[case[0] for case in NODE_CASES]
+)
+def test_nodes(
+    make_world: MakeWorld, make_web: MakeWeb, values: dict[str, float], expected: tuple[str, str, str | None]
+) -> None:
+    sentence = told(make_world, make_web, gpu_values(**values))
+    assert (sentence["level"], sentence["text"], sentence["worst"]) == expected
+
+
+@pytest.mark.parametrize(("since", "level"), [(50, "critical"), (51, "ok")])
+def test_throttling_must_last_ten_seconds(make_world: MakeWorld, make_web: MakeWeb, since: int, level: str) -> None:
+    def change(world: World) -> None:
+        world.set("spark-02", gpu.GPU_CLOCK_EVENT_REASONS, lambda number: 0x40 if number >= since else 0)
+
+    assert told(make_world, make_web, change)["level"] == level
+
+
+def test_too_few_samples_say_nothing(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    def change(world: World) -> None:
+        world.set("spark-02", gpu.GPU_CLOCK_EVENT_REASONS, lambda number: 0x40 if number >= 59 else NAN)
+
+    assert told(make_world, make_web, change)["level"] == "ok"
+
+
+def test_a_lost_node_is_never_green(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    world = make_world()
+    world.run(0, 57)
+    world.silence("spark-03", 58)
+    web = make_web(world)
+    world.run(58, 59)
+    assert web.step()["sentence"]["level"] == "ok", "one late answer is no loss"
+    world.run(60, 60)
+    message = web.step()
+    assert message["sentence"] == {
+        "level": "critical",
+        "text": "spark-03 refuses the connection (no agent listens) · Serving Kimi-K3 on 3 of 4 nodes",
+        "worst": "spark-03",
+    }
+    assert message["title"] == "⚠ spark-03 refuses the connection (no agent listens) · Tachograph"
+    node = message["nodes"][2]
+    assert (node["state"], node["level"]) == ("refused", "critical")
+    assert {cell[0] for cell in node["cells"]} == {"–"}
+    assert {cell[3] for cell in node["cells"]} == {"spark-03 refuses the connection (no agent listens)"}
+    assert message["map"]["power"][2] is None
+
+
+def test_a_node_whose_samples_stop_is_silent_whatever_its_row_says(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    world = make_world()
+    world.silent["spark-03"] = 50
+    world.run(0, 60)
+    message = make_web(world).step()
+    assert message["sentence"]["text"] == "spark-03 has been silent for 11.0 s · Serving Kimi-K3 on 3 of 4 nodes"
+    assert message["sentence"]["level"] == "critical"
+
+
+@pytest.mark.parametrize(
+    ("state", "level", "text"),
+    [
+        ("stopped", "idle", "Serving Kimi-K3 on 3 of 4 nodes; spark-03 was stopped"),
+        ("not yet scraped", "unknown", "Serving Kimi-K3 on 3 of 4 nodes; spark-03 has not been read yet"),
+        ("timed out", "critical", "spark-03 does not answer in time · Serving Kimi-K3 on 3 of 4 nodes"),
+        ("strange", "critical", "spark-03 strange · Serving Kimi-K3 on 3 of 4 nodes"),
+    ],
+)
+def test_states_of_a_silent_node(make_world: MakeWorld, make_web: MakeWeb, state: str, level: str, text: str) -> None:
+    sentence = told(make_world, make_web, lambda world: world.silence("spark-03", 10, state, ""))
+    assert (sentence["level"], sentence["text"]) == (level, text)
+
+
+def test_several_lost_nodes_are_listed(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    def change(world: World) -> None:
+        for name in ("spark-01", "spark-02", "spark-04"):
+            world.silence(name, 10, "timed out", "")
+        world.set("spark-03", gpu.GPU_CLOCK_EVENT_REASONS, constant(0x20))
+
+    assert told(make_world, make_web, change)["text"] == (
+        "spark-01, spark-02 and 1 more do not answer in time and 1 more · Serving Kimi-K3 on 1 of 4 nodes"
+    )
+
+
+def test_two_nodes_with_the_same_problem(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    def change(world: World) -> None:
+        for name in ("spark-01", "spark-02"):
+            world.set(name, gpu.GPU_CLOCK_EVENT_REASONS, constant(0x20))
+
+    text = told(make_world, make_web, change)["text"]
+    assert text == "Serving Kimi-K3 on 4 nodes; spark-01 and spark-02 are throttling (software thermal)"
+
+
+def cut(target: str, cage: str, *, used: bool) -> Change:
+    """A cage without a link, which carried traffic before or never did."""
+
+    def change(world: World) -> None:
+        for series in list(world.series[target]):
+            if series.label("cage") == cage and series.metric == network.LINK_UP.name:
+                world.series[target][series] = lambda number: float(number < 30 and used)
+            if series.label("cage") == cage and series.metric == network.RDMA_TRANSMIT.name:
+                world.series[target][series] = (lambda number: 1e8 * min(number, 30)) if used else constant(0.0)
+
+    return change
+
+
+def test_link_down_where_the_peers_are_up(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    sentence = told(make_world, make_web, cut("spark-04", "p1", used=True))
+    assert sentence["text"] == "spark-04 has no link on p1 · Serving Kimi-K3 on 4 nodes"
+    assert sentence["level"] == "critical"
+
+
+def test_link_that_never_carried_anything_is_a_warning(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    sentence = told(make_world, make_web, cut("spark-04", "p1", used=False))
+    assert (sentence["level"], sentence["worst"]) == ("warning", "spark-04")
+
+
+def test_uncabled_everywhere_is_healthy(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    def change(world: World) -> None:
+        for name in ("spark-01", "spark-02", "spark-03", "spark-04"):
+            cut(name, "p1", used=False)(world)
+
+    assert told(make_world, make_web, change)["level"] == "ok"
+
+
+def test_one_function_down_is_not_the_cage_down(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    def change(world: World) -> None:
+        world.series["spark-04"][Series("spark-04", network.LINK_UP.name, (("cage", "p1"), ("function", "f3")))] = (
+            constant(0.0)
+        )
+
+    assert told(make_world, make_web, change)["level"] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("state", "reason", "level", "text"),
+    [
+        ("unreachable", "3 requests ran", "critical", "head does not answer (3 requests ran) · Kimi-K3 does not answer on 4 nodes"),
+        ("stopped", "", "idle", "Kimi-K3 was stopped on 4 nodes"),
+        ("loading", "", "idle", "Kimi-K3 is loading on 4 nodes"),
+        ("restarting", "", "idle", "Kimi-K3 is restarting on 4 nodes"),
+    ],
+)  # fmt: skip
+def test_engine_that_does_not_answer(
+    make_world: MakeWorld, make_web: MakeWeb, state: str, reason: str, level: str, text: str
+) -> None:
+    world = make_world()
+    world.run(0, 40)
+    world.silence(HEAD, 41, state, reason)
+    world.run(41, 60)
+    message = make_web(world).step()
+    assert (message["sentence"]["level"], message["sentence"]["text"]) == (level, text)
+    assert message["cells"]["decode.now"][0] == "–"
+    assert message["cells"]["decode.now"][3].startswith("head ")
+
+
+def test_engine_without_statistics(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    world = make_world()
+    keep = ("scrape_duration_seconds", "scrape_size_bytes")
+    world.series[HEAD] = {one: value for one, value in world.series[HEAD].items() if one.metric in keep}
+    del world.series["deployment/Kimi-K3"]
+    world.state(HEAD, "no statistics", "started with --disable-log-stats")
+    world.run(0, 60)
+    message = make_web(world).step()
+    assert message["sentence"]["level"] == "unknown"
+    assert message["sentence"]["text"] == "head offers no statistics on 4 nodes"
+    assert message["cells"]["decode.now"][3] == "head offers no statistics (started with --disable-log-stats)"
+
+
+def test_silent_collector(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    world = make_world()
+    world.run(0, 60)
+    web = make_web(world)
+    web.step()
+    world.now = tick(65)
+    assert web.get("status")["sentence"]["level"] == "ok"
+    world.now = tick(67)
+    status = web.get("status")
+    assert status["sentence"] == {"level": "critical", "text": "Collector silent for 7.0 s", "worst": None}
+    assert {(node["state"], node["level"]) for node in status["nodes"]} == {("unknown", "unknown")}
+    assert status["nodes"][0]["reason"] == "Collector silent for 7.0 s"
+    live = web.get("live?minutes=0")
+    assert live["age_ms"] == 7000
+    assert live["sentence"]["text"] == "Collector silent for 7.0 s"
+
+
+def test_empty_installation(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    world = make_world(nodes=0, engines=False)
+    world.series.clear()
+    web = make_web(world)
+    assert web.process.follower.step() == 0
+    assert web.process.live(15) is None
+    assert web.get("live")["tick"] is None
+    assert web.get("live")["sentence"]["level"] == "empty"
+    status = web.get("status")
+    assert status["sentence"] == {"level": "empty", "text": "Nothing is watched yet", "worst": None}
+    assert (status["nodes"], status["engines"], status["deployments"]) == ([], [], [])
+
+
+PREFILL = [
+    ("since the phase began", {}, [], "prefilling, 20.0 s"),
+    ("as the collector knows", {"prefilling_since_ms": tick(30)}, [], "prefilling, 30.0 s"),
+    ("with an end in sight", {}, [(0, 31.0), (1, 32.0), (2, 33.0)], "prefilling, 20.0 s, about 12.0 s left"),
+    ("of different lengths", {}, [(0, 10.0), (1, 32.0), (2, 33.0)], "prefilling, 20.0 s"),
+    ("too few", {}, [(0, 32.0), (1, 32.0)], "prefilling, 20.0 s"),
+    ("longer than expected", {}, [(0, 18.0), (1, 19.0), (2, 20.0)], "prefilling, 20.0 s"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("detail", "done", "text"), [case[1:] for case in PREFILL], ids=[case[0] for case in PREFILL])
+def test_long_prefill(
+    make_world: MakeWorld,
+    make_web: MakeWeb,
+    detail: dict[str, float],
+    done: list[tuple[int, float]],
+    text: str,
+) -> None:
+    world = make_world()
+    world.set(HEAD, engine.ENGINE_PHASE, lambda number: 2.0 if number >= 40 else 3.0)
+    row = world.rows[HEAD]
+    world.rows[HEAD] = type(row)(row.name, row.kind, row.url, 1000, "ok", "", row.since_ms, row.last_ok_ms, detail)
+    for end, seconds in done:
+        world.prefill(end, end, 1000, seconds)
+    world.run(0, 60)
+    message = make_web(world).step()
+    assert message["sentence"]["text"] == f"Serving Kimi-K3 on 4 nodes · {text}"
+    assert message["cells"]["prefill.now"] == [text, "", "ok", ""]
+    assert message["cells"]["phase"][0] == "prefilling"
+
+
+def test_prefill_grows_in_the_cache(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    """0.1 % of a million tokens a second for 20 s."""
+    world = make_world()
+    world.set(HEAD, engine.ENGINE_PHASE, lambda number: 2.0 if number >= 40 else 3.0)
+    world.set(HEAD, engine.KV_CACHE_USAGE, lambda number: 0.1 + 0.001 * max(number - 40, 0))
+    world.run(0, 60)
+    assert make_web(world).step()["cells"]["prefill.now"][0] == "prefilling, 20.0k tokens so far, 20.0 s"
+
+
+def test_short_prefill_stays_out_of_the_sentence(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    def change(world: World) -> None:
+        world.set(HEAD, engine.ENGINE_PHASE, lambda number: 2.0 if number >= 51 else 3.0)
+
+    assert told(make_world, make_web, change)["text"] == "Serving Kimi-K3 on 4 nodes"
+
+
+def test_busiest_phase_of_several_engines(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    world = make_world()
+    world.series[HEAD][Series(HEAD, engine.ENGINE_PHASE.name, (("engine", "1"), ENGINE[1]))] = constant(1.0)
+    world.set(HEAD, engine.GENERATION_TOKENS, rising(20.0))
+    world.run(0, 30)
+    message = make_web(world).step()
+    assert message["cells"]["phase"][0] == "decoding"
+    assert message["sentence"]["text"] == "Serving Kimi-K3 on 4 nodes"
