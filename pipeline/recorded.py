@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from pipeline.deployments import EngineId
 from pipeline.window import Window
-from telemetry import ratios
+from telemetry import latest, ratios
 from telemetry.catalog import cluster, engine, gpu
 from telemetry.catalog.ratios import DECODE_TPS, INTERCONNECT_RECEIVE, INTERCONNECT_TRANSMIT
 from telemetry.fleet import fold
@@ -96,11 +96,11 @@ def _cluster(window: Window, tick: int) -> RecordedRow:
     return _row(cluster.CLUSTER_TARGET, values)
 
 
-def _at(frame: Frame, tick: int, line: Callable[[], Floats]) -> float:
-    """The newest point of a line, as long as no gap lies between it and this tick; unknown otherwise."""
+def _at(frame: Frame, tick: int, newest: float) -> float:
+    """The newest value, as long as no gap lies between it and this tick; unknown otherwise."""
     if not len(frame.ticks) or not len(frame.series) or tick - frame.ticks[-1] > np.min(frame.gap_ms):
         return float("nan")
-    return float(line()[-1])
+    return newest
 
 
 def _held(frame: Frame) -> Floats:
@@ -109,20 +109,30 @@ def _held(frame: Frame) -> Floats:
 
 def _sum(frame: Frame, metric: Metric, tick: int) -> float:
     part = frame.select(lambda series: series.metric == metric.name)
-    return _at(part, tick, lambda: ratios.total(_held(part), part.ticks.astype(np.float64), ~np.isnan(part.values)))
+    summed = ratios.total(_held(part), part.ticks.astype(np.float64), ~np.isnan(part.values))
+    return _at(part, tick, _last(summed))
 
 
 def _fold(frame: Frame, metric: Metric, tick: int, how: Fold) -> float:
     part = frame.select(lambda series: series.metric == metric.name)
-    return _at(part, tick, lambda: fold(_held(part), how))
+    return _at(part, tick, _last(fold(_held(part), how)))
+
+
+def _last(values: Floats) -> float:
+    return float(values[-1]) if len(values) else float("nan")
 
 
 def _ratio(ratio: Ratio, frame: Frame, tick: int, window_ms: float | None = None) -> float:
-    found = ratios.evaluate(ratio, frame, lambda _: (), window_ms)
-    return _at(frame, tick, lambda: found[()]) if () in found else float("nan")
+    found = latest.ratio(ratio, _of(ratio, frame), lambda _: (), window_ms)
+    return _at(frame, tick, found.get((), float("nan")))
 
 
 def _busiest(ratio: Ratio, frame: Frame, tick: int) -> float:
-    found = ratios.evaluate(ratio, frame, lambda series: (series.target, series.label("cage")))
-    known = [value for value in (_at(frame, tick, lambda v=line: v) for line in found.values()) if not np.isnan(value)]  # type: ignore[misc]
-    return max(known, default=float("nan"))
+    found = latest.ratio(ratio, _of(ratio, frame), lambda series: (series.target, series.label("cage")))
+    known = [value for value in found.values() if not np.isnan(value)]
+    return _at(frame, tick, max(known, default=float("nan")))
+
+
+def _of(ratio: Ratio, frame: Frame) -> Frame:
+    names = ratios.stored_names(ratio)
+    return frame.select(lambda series: series.metric in names)

@@ -1,0 +1,68 @@
+"""The newest value is the one that the long way gives at the last tick, whatever the frame looks like."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from telemetry import latest, ratios
+from telemetry.catalog.ratios import ACCEPTED_LENGTH, DECODE_TPS, INTERCONNECT_TRANSMIT
+from telemetry.frame import Frame
+from telemetry.model import Ratio, Series
+from tests.telemetry.frames import series, table
+
+NUMBERS = st.one_of(st.none(), st.integers(0, 50))
+
+
+@st.composite
+def frames(draw: st.DrawFn, ratio: Ratio) -> Frame:
+    names = sorted(ratios.stored_names(ratio))
+    ticks = draw(st.integers(1, 16))
+    rows: dict[Series, list[float | None]] = {}
+    for target in ("a", "b")[: draw(st.integers(1, 2))]:
+        for name in names:
+            steps = draw(st.lists(NUMBERS, min_size=ticks, max_size=ticks))
+            total, values = 0.0, []
+            for step in steps:
+                total += step or 0
+                values.append(None if step is None and draw(st.booleans()) else total)
+            rows[series(name, target, cage=draw(st.sampled_from(("p0", "p1"))))] = values
+    arrived = [second + draw(st.floats(-0.3, 0.3)) for second in range(ticks)]
+    breaks = {draw(st.integers(0, len(rows) - 1)): [draw(st.integers(0, ticks - 1))]} if draw(st.booleans()) else {}
+    return table(rows, arrived_s=arrived, breaks=breaks)
+
+
+@pytest.mark.parametrize("ratio", [DECODE_TPS, ACCEPTED_LENGTH, INTERCONNECT_TRANSMIT], ids=lambda one: one.name)
+@given(data=st.data())
+def test_newest_equals_evaluated(ratio: Ratio, data: st.DataObject) -> None:
+    frame = data.draw(frames(ratio))
+    window_ms = data.draw(st.sampled_from((None, 1000.0, 3000.0, 5000.0)))
+    for key in (lambda _: (), lambda one: (one.target, one.label("cage"))):
+        long_way = {name: line[-1] for name, line in ratios.evaluate(ratio, frame, key, window_ms).items()}
+        short_way = latest.ratio(ratio, frame, key, window_ms)
+        assert short_way.keys() == long_way.keys()
+        for group, value in long_way.items():
+            np.testing.assert_allclose(short_way[group], value, rtol=1e-9, atol=1e-9)
+
+
+def test_a_regular_counter_takes_the_short_way() -> None:
+    frame = table({series(): [0, 10, 20, 30, 40, 50, 60]})
+    assert latest.regular_increase(frame, 5000.0) == pytest.approx([50])
+    assert latest.ratio(DECODE_TPS, frame, lambda _: (), 5000.0) == {(): 10.0}
+
+
+@pytest.mark.parametrize(
+    ("frame", "window_ms"),
+    [
+        (table({series(): [0, 10, None, 30]}), 2500.0),
+        (table({series(): [0, 10, 20, 30]}, breaks={0: [2]}), 2500.0),
+        (table({series(): [0, 10, 20, 30]}, at_s=[0, 1, 2, 9]), 2500.0),
+        (table({series(): [0, 10, 20, 30]}), 500.0),
+        (table({series(): [0, 10, 20, 30]}), 5000.0),
+    ],
+    ids=["hole", "restart", "gap", "shorter than the interval", "longer than the frame"],
+)
+def test_anything_odd_takes_the_long_way(frame: Frame, window_ms: float) -> None:
+    assert latest.regular_increase(frame, window_ms) is None
