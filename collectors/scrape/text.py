@@ -78,17 +78,24 @@ class PageReader:
         before, keys, slots = self._last
         if len(lines) != len(before) or self._plan is None:
             return False
-        values = self._values
+        fresh: list[int] = []
+        rests: list[bytes] = []
         for position, (line, old) in enumerate(zip(lines, before, strict=True)):
-            if line == old:
-                continue
-            key, _, rest = line.rpartition(b" ")
-            if key != keys[position] or rest.strip(_PLAIN):
-                return False
-            try:
-                values[slots[position]] = float(rest)
-            except ValueError:
-                return False
+            if line != old:
+                key, _, rest = line.rpartition(b" ")
+                if key != keys[position]:
+                    return False
+                fresh.append(slots[position])
+                rests.append(rest)
+        if b"".join(rests).translate(None, _PLAIN):
+            return False
+        try:
+            numbers = [float(rest) for rest in rests]
+        except ValueError:
+            return False
+        values = self._values
+        for slot, number in zip(fresh, numbers, strict=True):
+            values[slot] = number
         self._last = (lines, keys, slots)
         return True
 

@@ -101,7 +101,9 @@ def test_text_is_capped_and_printable() -> None:
     assert facts("vllm", "/version", {"version": "0.3\n2\x1b[31m" + "x" * 500})["version"] == "0.32[31m" + "x" * 190
     source = SOURCES["vllm"][0]
     assert parse(source, b"<html>") == {}
-    assert parse(source, b'{"version": "1"}' + b" " * MAX_BODY) == {}
+    page = b'{"version": "1"}'
+    assert parse(source, page.ljust(MAX_BODY)) == {"version": "1"}
+    assert parse(source, page.ljust(MAX_BODY + 1)) == {}
 
 
 def test_many_models_stay_short() -> None:

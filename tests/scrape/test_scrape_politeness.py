@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from collectors.scrape.outcome import Outcome
-from collectors.scrape.politeness import IDLE_NEEDED, IDLE_SAMPLES, Politeness, interval_ticks, pause_s
+from collectors.scrape.politeness import Politeness, interval_ticks, pause_s
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_engine_is_asked_each_second_until_its_cost_is_known() -> None:
     assert polite.interval_s == 1.0, "a busy engine answers late without working on our page"
     assert not polite.due(0.5)
     assert polite.due(1.0)
-    for _ in range(IDLE_NEEDED - 1):
+    for _ in range(4):
         polite.answered(1.0, 0.025, idle=True)
     assert polite.interval_s == 1.0, "the first answers pay for connecting"
     polite.answered(1.0, 0.025, idle=True)
@@ -49,10 +49,10 @@ def test_engine_is_asked_each_second_until_its_cost_is_known() -> None:
 
 def test_median_of_the_last_idle_scrapes() -> None:
     polite = Politeness(tick_s=1.0)
-    for second in range(IDLE_SAMPLES):
+    for second in range(15):
         polite.answered(second, 0.050, idle=True)
     assert polite.interval_s == 5.0
-    for second in range(IDLE_SAMPLES // 2 + 1):
+    for second in range(8):
         polite.answered(20 + second, 0.002, idle=True)
     assert polite.interval_s == 1.0
 
