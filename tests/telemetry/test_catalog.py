@@ -34,18 +34,9 @@ ENDINGS: dict[Unit, tuple[str, ...]] = {
     Unit.WATTS: ("_watts",),
 }
 """How a name ends, before `_total`; counts, requests and states have no unit to name."""
+SCREEN_UNITS = set("mhz ghz gbps mbps gib mib gb mb kb ms percent tps".split())
 COUNTED_TOKENS = re.compile(r"_tokens(_[a-z]+)*$|_(queries|hits|by_position)$")
 """Counters of tokens may say more after the unit: prompt_tokens_cached_total."""
-
-
-def ids(metrics: list[Metric] | list[Ratio]) -> list[str]:
-    return [metric.name for metric in metrics]
-
-
-@pytest.fixture(params=METRICS, ids=[metric.name for metric in METRICS])
-def metric(request: pytest.FixtureRequest) -> Metric | Ratio:
-    found: Metric | Ratio = request.param
-    return found
 
 
 def test_names_are_unique() -> None:
@@ -56,124 +47,132 @@ def test_names_are_unique() -> None:
         assert all(catalog.find(value.name) == value for value in defined), module.__name__
 
 
-def test_a_name_is_plain_and_says_no_screen_unit(metric: Metric | Ratio) -> None:
-    assert re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", metric.name)
-    words = set(metric.name.split("_"))
-    assert not words & {"mhz", "ghz", "gbps", "mbps", "gib", "mib", "gb", "mb", "kb", "ms", "percent", "celcius", "tps"}
-    assert not words & {"gauge", "counter", "histogram", "info", "created"}
+def test_a_name_is_plain_and_says_no_screen_unit() -> None:
+    for metric in METRICS:
+        assert re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", metric.name)
+        words = set(metric.name.split("_"))
+        assert not words & SCREEN_UNITS
+        assert not words & {"gauge", "counter", "histogram", "info", "created"}
 
 
-def test_a_name_ends_in_its_unit(metric: Metric | Ratio) -> None:
-    stem = metric.name.removesuffix("_total")
-    if metric.unit is Unit.TOKENS and metric.kind is Kind.COUNTER:
-        assert COUNTED_TOKENS.search(stem)
-    elif metric.unit in ENDINGS:
-        assert stem.endswith(ENDINGS[metric.unit])
-    else:
-        assert metric.unit in (Unit.COUNT, Unit.REQUESTS, Unit.STATE)
-        assert not stem.endswith(tuple(ending for endings in ENDINGS.values() for ending in endings))
+def test_a_name_ends_in_its_unit() -> None:
+    for metric in METRICS:
+        stem = metric.name.removesuffix("_total")
+        if metric.unit is Unit.TOKENS and metric.kind is Kind.COUNTER:
+            assert COUNTED_TOKENS.search(stem)
+        elif metric.unit in ENDINGS:
+            assert stem.endswith(ENDINGS[metric.unit])
+        else:
+            assert metric.unit in (Unit.COUNT, Unit.REQUESTS, Unit.STATE)
+            assert not stem.endswith(tuple(ending for endings in ENDINGS.values() for ending in endings))
 
 
-def test_total_on_counters_and_only_there(metric: Metric | Ratio) -> None:
-    assert metric.name.endswith("_total") == (metric.kind is Kind.COUNTER)
+def test_total_on_counters_and_only_there() -> None:
+    for metric in METRICS:
+        assert metric.name.endswith("_total") == (metric.kind is Kind.COUNTER)
 
 
-def test_no_name_ends_like_a_part_of_a_histogram(metric: Metric | Ratio) -> None:
-    assert not metric.name.endswith(tuple(f"_{name}" for name in PARTS))
+def test_no_name_ends_like_a_part_of_a_histogram() -> None:
+    for metric in METRICS:
+        assert not metric.name.endswith(tuple(f"_{name}" for name in PARTS))
 
 
-def test_every_field_is_filled(metric: Metric | Ratio) -> None:
-    assert metric.label
-    assert metric.label == metric.label.strip()
-    assert not metric.label.endswith(".")
-    assert metric.help.endswith(".")
-    assert metric.group
-    assert "\n" not in metric.help
-    assert '"' not in metric.help
-    assert isinstance(metric.unit, Unit)
-    assert isinstance(metric.scope, Scope)
+def test_every_field_is_filled() -> None:
+    for metric in METRICS:
+        assert metric.label
+        assert metric.label == metric.label.strip()
+        assert not metric.label.endswith(".")
+        assert metric.help.endswith(".")
+        assert metric.group
+        assert "\n" not in metric.help
+        assert '"' not in metric.help
+        assert isinstance(metric.unit, Unit)
+        assert isinstance(metric.scope, Scope)
 
 
-def test_labels_are_sorted_and_plain(metric: Metric | Ratio) -> None:
-    assert list(metric.by) == sorted(set(metric.by))
-    for label in metric.by:
-        assert re.fullmatch(r"[a-z]+(_[a-z]+)*", label)
-        assert label not in ("le", "target", "node", "quantile", "instance", "job")
+def test_labels_are_sorted_and_plain() -> None:
+    for metric in METRICS:
+        assert list(metric.by) == sorted(set(metric.by))
+        for label in metric.by:
+            assert re.fullmatch(r"[a-z]+(_[a-z]+)*", label)
+            assert label not in ("le", "target", "node", "quantile", "instance", "job")
 
 
-def test_engines_are_told_apart(metric: Metric | Ratio) -> None:
-    if metric.scope is Scope.ENGINE:
-        assert set(engine.ENGINE) <= set(metric.by)
+def test_engines_are_told_apart() -> None:
+    for metric in METRICS:
+        if metric.scope is Scope.ENGINE:
+            assert set(engine.ENGINE) <= set(metric.by)
 
 
-def test_limits_are_in_order(metric: Metric | Ratio) -> None:
-    if metric.limits is not None and metric.limits.critical is not None:
-        low, high = metric.limits.warning, metric.limits.critical
-        assert high < low if metric.limits.low else low < high
-    if metric.limits is not None and metric.unit is Unit.RATIO:
-        assert 0 < metric.limits.warning <= 1
+def test_limits_are_in_order() -> None:
+    for metric in METRICS:
+        if metric.limits is not None and metric.limits.critical is not None:
+            low, high = metric.limits.warning, metric.limits.critical
+            assert high < low if metric.limits.low else low < high
+        if metric.limits is not None and metric.unit is Unit.RATIO:
+            assert 0 < metric.limits.warning <= 1
 
 
-@pytest.mark.parametrize("stored", STORED, ids=ids(STORED))
-def test_states_belong_to_states(stored: Metric) -> None:
-    assert (stored.kind is Kind.STATE) == bool(stored.states) == (stored.unit is Unit.STATE)
-    assert len(set(stored.states)) == len(stored.states)
-    assert stored.over_time is not Fold.SUM
-    if stored.kind is Kind.STATE:
-        assert stored.over_time in (Fold.MAX, Fold.LAST)
-        assert stored.across is Fold.MAX
+def test_states_belong_to_states() -> None:
+    for stored in STORED:
+        assert (stored.kind is Kind.STATE) == bool(stored.states) == (stored.unit is Unit.STATE)
+        assert len(set(stored.states)) == len(stored.states)
+        assert stored.over_time is not Fold.SUM
+        if stored.kind is Kind.STATE:
+            assert stored.over_time in (Fold.MAX, Fold.LAST)
+            assert stored.across is Fold.MAX
 
 
-@pytest.mark.parametrize("stored", STORED, ids=ids(STORED))
-def test_folds_fit(stored: Metric) -> None:
-    if stored.kind in (Kind.COUNTER, Kind.HISTOGRAM):
-        assert stored.across is Fold.SUM, "increases add up"
-    if stored.unit is Unit.RATIO or stored.unit is Unit.CELSIUS:
-        assert stored.across is not Fold.SUM, "fractions and temperatures do not add up"
-    assert stored.across is not Fold.LAST
-    assert stored.bits in (32, 64)
-    if stored.bits == 32:
-        assert stored.kind is Kind.COUNTER
+def test_folds_fit() -> None:
+    for stored in STORED:
+        if stored.kind in (Kind.COUNTER, Kind.HISTOGRAM):
+            assert stored.across is Fold.SUM, "increases add up"
+        if stored.unit is Unit.RATIO or stored.unit is Unit.CELSIUS:
+            assert stored.across is not Fold.SUM, "fractions and temperatures do not add up"
+        assert stored.across is not Fold.LAST
+        assert stored.bits in (32, 64)
+        if stored.bits == 32:
+            assert stored.kind is Kind.COUNTER
 
 
-@pytest.mark.parametrize("ratio", RATIOS, ids=ids(RATIOS))
-def test_terms_of_a_ratio_are_stored(ratio: Ratio) -> None:
-    assert ratio.numerator
-    for term in (*ratio.numerator, *ratio.denominator):
-        assert catalog.stored(term.name) == term
-        assert term.kind in (Kind.COUNTER, Kind.GAUGE)
-    for terms in (ratio.numerator, ratio.denominator):
-        assert len({term.kind for term in terms}) <= 1
-        assert len({term.unit for term in terms}) <= 1
+def test_terms_of_a_ratio_are_stored() -> None:
+    for ratio in RATIOS:
+        assert ratio.numerator
+        for term in (*ratio.numerator, *ratio.denominator):
+            assert catalog.stored(term.name) == term
+            assert term.kind in (Kind.COUNTER, Kind.GAUGE)
+        for terms in (ratio.numerator, ratio.denominator):
+            assert len({term.kind for term in terms}) <= 1
+            assert len({term.unit for term in terms}) <= 1
 
 
-@pytest.mark.parametrize("ratio", RATIOS, ids=ids(RATIOS))
-def test_a_ratio_is_a_fraction_of_what_can_be_divided(ratio: Ratio) -> None:
-    assert ratio.scale > 0
-    assert ratio.window_s >= 0
-    if ratio.window_s == 0:
-        kinds = {term.kind for term in (*ratio.numerator, *ratio.denominator)}
-        assert kinds == {Kind.GAUGE}, "an increase needs a window"
-        assert ratio.denominator
-    for term in ratio.numerator:
-        assert set(ratio.by) <= set(term.by), "a ratio cannot be told apart by what its numerator lacks"
-    with pytest.raises(KeyError, match="never stored"):
-        catalog.stored(ratio.name)
+def test_a_ratio_is_a_fraction_of_what_can_be_divided() -> None:
+    for ratio in RATIOS:
+        assert ratio.scale > 0
+        assert ratio.window_s >= 0
+        if ratio.window_s == 0:
+            kinds = {term.kind for term in (*ratio.numerator, *ratio.denominator)}
+            assert kinds == {Kind.GAUGE}, "an increase needs a window"
+            assert ratio.denominator
+        for term in ratio.numerator:
+            assert set(ratio.by) <= set(term.by), "a ratio cannot be told apart by what its numerator lacks"
+        with pytest.raises(KeyError, match="never stored"):
+            catalog.stored(ratio.name)
 
 
-@pytest.mark.parametrize("histogram", HISTOGRAMS, ids=ids(HISTOGRAMS))
-def test_parts_of_a_histogram(histogram: Metric) -> None:
-    for name in PARTS:
-        found = catalog.find(f"{histogram.name}_{name}")
-        assert found == part(histogram, name)
-        assert found is not None
-        assert found.kind is Kind.COUNTER
-        assert catalog.stored(found.name) is found
-    bucket, total, count = (part(histogram, name) for name in PARTS)
-    assert set(bucket.by) - set(histogram.by) == {"le"}
-    assert list(bucket.by) == sorted(bucket.by)
-    assert (total.by, count.by) == (histogram.by, histogram.by)
-    assert (bucket.unit, total.unit, count.unit) == (Unit.COUNT, histogram.unit, Unit.COUNT)
+def test_parts_of_a_histogram() -> None:
+    for histogram in HISTOGRAMS:
+        for name in PARTS:
+            found = catalog.find(f"{histogram.name}_{name}")
+            assert found == part(histogram, name)
+            assert found is not None
+            assert found.kind is Kind.COUNTER
+            assert catalog.stored(found.name) is found
+        bucket, total, count = (part(histogram, name) for name in PARTS)
+        assert set(bucket.by) - set(histogram.by) == {"le"}
+        assert list(bucket.by) == sorted(bucket.by)
+        assert (total.by, count.by) == (histogram.by, histogram.by)
+        assert (bucket.unit, total.unit, count.unit) == (Unit.COUNT, histogram.unit, Unit.COUNT)
 
 
 def test_find() -> None:
