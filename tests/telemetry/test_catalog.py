@@ -34,7 +34,7 @@ ENDINGS: dict[Unit, tuple[str, ...]] = {
     Unit.WATTS: ("_watts",),
 }
 """How a name ends, before `_total`; counts, requests and states have no unit to name."""
-SCREEN_UNITS = set("mhz ghz gbps mbps gib mib gb mb kb ms percent tps".split())
+SCREEN_UNITS = {"mhz", "ghz", "gbps", "mbps", "gib", "mib", "gb", "mb", "kb", "ms", "percent", "tps"}
 COUNTED_TOKENS = re.compile(r"_tokens(_[a-z]+)*$|_(queries|hits|by_position)$")
 """Counters of tokens may say more after the unit: prompt_tokens_cached_total."""
 
