@@ -145,19 +145,20 @@ class TargetClient:
         """The answer, a redirect within the same server followed and remembered (a mount's missing slash)."""
         for _ in range(MAX_REDIRECTS + 1):
             status, location, body = await self._get(self._moved.get(url, url))
-            if not 300 <= status < 400:
+            if location is None:
                 return status, body
             self._moved = {**self._moved, url: same_server(self._moved.get(url, url), location, status)}
         raise AnswerError(Outcome.BAD_ANSWER, "redirected in a circle", status)
 
-    async def _get(self, url: str) -> tuple[int, str, bytes]:
+    async def _get(self, url: str) -> tuple[int, str | None, bytes]:
+        """Status, where it redirects to (None when it does not), body."""
         async with self._open().get(url, headers=self._headers, allow_redirects=False) as answer:
             if 300 <= answer.status < 400:
                 return answer.status, answer.headers.get("Location", ""), b""
             check_status(answer.status)
             body = await self._body(answer)
             check_complete(answer, body)
-            return answer.status, "", body
+            return answer.status, None, body
 
     async def _body(self, answer: aiohttp.ClientResponse) -> bytes:
         pieces, size = [], 0

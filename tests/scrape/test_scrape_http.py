@@ -225,6 +225,14 @@ def test_redirect_to_another_server_is_refused(to: str) -> None:
     assert reply.body == b""
 
 
+@pytest.mark.parametrize(("status", "followed"), [(299, False), (300, True), (399, True), (400, False)])
+def test_what_a_redirect_is(status: int, followed: bool) -> None:
+    first = f"HTTP/1.1 {status} X\r\nLocation: /there\r\nContent-Length: 0\r\n\r\n".encode()
+    replies, server = fetch(says(first, ok(PAGE)))
+    assert replies[0].outcome is (Outcome.OK if followed else Outcome.BAD_ANSWER)
+    assert len(server.heads) == 1 + followed
+
+
 def test_redirects_in_a_circle_end() -> None:
     replies, server = fetch(says(moved("/a"), moved("/b"), moved("/a"), ok(PAGE)), times=2)
     assert (replies[0].outcome, replies[0].reason) == (Outcome.BAD_ANSWER, "redirected in a circle")
