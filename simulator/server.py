@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from simulator.cluster import Instant
 from simulator.control import Control
 from simulator.engine import Life
 from simulator.faults import Order
@@ -19,6 +20,8 @@ from simulator.world import World
 
 TICK_S = 0.25
 """Real seconds between two looks at which endpoints should be open."""
+SAME_S = 0.02
+"""Real seconds for which one reading of all nodes serves all agents: a round of scrapes comes at once."""
 ANSWERING = (Life.SERVING, Life.STOPPING)
 
 
@@ -43,6 +46,7 @@ class Simulator:
         self.world.advance(0.0)
         self._monotonic = monotonic
         self._started = monotonic()
+        self._last_look: Instant | None = None
         self.clocks = Clocks(wall(), options.speed)
         self.truth = TruthLog(options.truth, self._about())
         for incident in self.world.incidents:
@@ -95,6 +99,13 @@ class Simulator:
             await endpoint.shut()
         self.truth.close()
 
+    def _look(self) -> Instant:
+        """All nodes now, or a moment ago in the same cell."""
+        world, last = self.world, self._last_look
+        if last is None or last.at < world.cluster.now or world.now - last.at > SAME_S * self.options.speed:
+            self._last_look = last = world.look()
+        return last
+
     def _about(self) -> dict[str, Any]:
         return {
             "seed": self.options.seed,
@@ -106,6 +117,7 @@ class Simulator:
 
     def _agent(self, node: int) -> Handler:
         async def answer(request: Request) -> Answer | None:
+            await asyncio.sleep(0)  # the engine, asked in the same round, goes first: it is never slow when idle
             self.advance()
             state = self.world.conditions.nodes
             if not await self._wait(lambda: bool(self.world.conditions.nodes.gone[node]), float(state.delay_s[node])):
@@ -114,7 +126,7 @@ class Simulator:
             if self.world.conditions.nodes.agent_gone[node]:
                 return None
             if request.path == "/metrics":
-                return Answer(200, agent_page.render(self.world, node, self.clocks).encode())
+                return Answer(200, agent_page.render(self.world, node, self.clocks, self._look()).encode())
             if request.path == "/state":
                 after = request.query.get("after", "0")
                 number = int(after) if after.isdigit() else 0

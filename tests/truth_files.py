@@ -50,11 +50,19 @@ class Truth:
 
     def quiet(self, instant: float, name: str) -> bool:
         """Whether nothing of a kind was counted, and nothing restarted, from a second before to a second after."""
-        low, high = int(instant) - QUIET_S, int(instant) + 1 + QUIET_S
-        if low < self.first or high > self.last or any(second not in self.seconds for second in range(low, high + 1)):
-            return False
-        ends = self.seconds[low], self.seconds[high]
-        return all(ends[0][key] == ends[1][key] for key in (name, "lives"))
+        around = self._around(instant)
+        return bool(around) and all(around[0][key] == around[-1][key] for key in (name, "lives"))
+
+    def unobserved(self, instant: float, name: str) -> bool:
+        """The same for the observations of a histogram."""
+        around = self._around(instant)
+        seen = any(second["observed"].get(name) for second in around[1:])
+        return bool(around) and not seen and around[0]["lives"] == around[-1]["lives"]
+
+    def _around(self, instant: float) -> list[dict[str, Any]]:
+        """The seconds around an instant, empty where the log does not cover them all."""
+        wanted = range(int(instant) - QUIET_S, int(instant) + 2 + QUIET_S)
+        return [self.seconds[at] for at in wanted] if all(at in self.seconds for at in wanted) else []
 
     def lives(self, instant: float) -> int:
         """Which process of the engine it is."""

@@ -64,9 +64,9 @@ def compiled(absent: tuple[str, ...]) -> tuple[tuple[Slot, ...], str]:
     return tuple(slots), text
 
 
-def render(world: World, node: int, clocks: Clocks) -> str:
-    """The page of one node at the world's present instant."""
-    instant = world.look()
+def render(world: World, node: int, clocks: Clocks, instant: Instant | None = None) -> str:
+    """The page of one node at an instant of the present cell, by default at the world's."""
+    instant = instant or world.look()
     own = extras(world, node, instant, clocks)
     slots, rest = compiled(_absent(world, node))
     parts: list[str] = []

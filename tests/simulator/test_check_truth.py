@@ -255,6 +255,11 @@ def test_restarts_are_no_errors(tmp_path: Path) -> None:
     assert judged(scraped.write(tmp_path / "store.db"), truth) == (0, [])
 
 
+def test_too_little_to_judge_is_neither_right_nor_wrong(scraped: Scraped, truth: Path, tmp_path: Path) -> None:
+    window = ("--from", str((EPOCH_S + 20) * 1000), "--to", str((EPOCH_S + 24) * 1000))
+    assert judged(scraped.write(tmp_path / "store.db"), truth, *window) == (3, [])
+
+
 def test_nothing_to_compare(scraped: Scraped, truth: Path, tmp_path: Path) -> None:
     assert judged(tmp_path / "none.db", truth) == (2, [])
     assert judged(scraped.write(tmp_path / "store.db"), tmp_path) == (2, [])
