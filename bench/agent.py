@@ -27,11 +27,13 @@ sys.path.insert(0, str(ROOT))
 from tests.node.node_machine import build  # noqa: E402
 
 MIB = 1024 * 1024
+ARCHIVE = "tachograph-agent.pyz"
+STARTS = 3
 COLLECTORS = (
     *("cpu", "meminfo", "vmstat", "loadavg", "pressure", "buddyinfo", "stat", "uname"),
     *("infiniband", "netdev", "netclass", "filesystem", "diskstats", "time"),
 )
-"""node_exporter's collectors for what the agent reads too. Without hwmon, which fails on this tree and logs 5 kB a time."""
+"""node_exporter's collectors for what the agent reads too; hwmon fails on this tree, and logs 5 kB each time."""
 BUDGET = {"agent RSS, MiB": 25.0, "agent CPU ∕ node_exporter": 0.6, "agent start CPU, ms": 150.0}
 
 
@@ -81,16 +83,34 @@ def wait_for(port: int) -> None:
             time.sleep(0.02)
 
 
+def prepare(scratch: Path) -> str:
+    """Build the agent, the stub of NVML and the tree; the tree's root."""
+    subprocess.run([sys.executable, ROOT / "deploy/build_agent.py", "--output", scratch / ARCHIVE], check=True)
+    flags = ["-shared", "-fPIC", "-O2", '-DFIXED_SCENARIO="busy"', "-o", scratch / "libnvidia-ml.so.1"]
+    subprocess.run(["gcc", *flags, ROOT / "tests/node/nvml_stub.c"], check=True)
+    return build(scratch / "tree").root
+
+
+def cost_of_starting(scratch: Path, tree: str, python: str) -> float:
+    """Processor time in ms until the first page has come: the least of three starts."""
+    found = []
+    for _ in range(STARTS):
+        agent = start_agent(scratch, tree, python)
+        wait_for(agent.port)
+        connection = http.client.HTTPConnection("127.0.0.1", agent.port, timeout=10)
+        scrape(connection)
+        found.append(agent.cpu_s() * 1000)
+        connection.close()
+        agent.process.kill()
+        agent.process.wait()
+    return min(found)
+
+
 def start_agent(scratch: Path, tree: str, python: str) -> Server:
     """The agent as one file, under -I -S, with the stub of NVML."""
-    archive = scratch / "tachograph-agent.pyz"
-    subprocess.run([sys.executable, ROOT / "deploy/build_agent.py", "--output", archive], check=True)
-    library = scratch / "libnvidia-ml.so.1"
-    flags = ["-shared", "-fPIC", "-O2", '-DFIXED_SCENARIO="busy"']
-    subprocess.run(["gcc", *flags, "-o", library, ROOT / "tests/node/nvml_stub.c"], check=True)
     environment = os.environ | {"LD_LIBRARY_PATH": str(scratch)}
     port = free_port()
-    command = [python, "-I", "-S", str(archive), "--root", tree, "--port", str(port)]
+    command = [python, "-I", "-S", str(scratch / ARCHIVE), "--root", tree, "--port", str(port)]
     return Server("agent", subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL), port)
 
 
@@ -133,10 +153,9 @@ def main() -> int:
     scratch = Path(tempfile.mkdtemp(prefix="agent-bench-"))
     servers: list[Server] = []
     try:
-        tree = build(scratch / "tree").root
+        tree = prepare(scratch)
+        start_ms = cost_of_starting(scratch, tree, given.python)
         servers.append(start_agent(scratch, tree, given.python))
-        wait_for(servers[0].port)
-        start_ms = servers[0].cpu_s() * 1000
         other = start_node_exporter(tree)
         servers += [other] if other else []
         for server in servers:

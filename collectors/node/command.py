@@ -67,6 +67,7 @@ def serve(machine: Machine, trailing: Trailing, options: argparse.Namespace, tok
     threading.Thread(target=server.serve_forever, name="accept", daemon=True).start()
     say(f"version {VERSION}, listening at {options.host} port {server.server_address[1]}")
     rounds.snapshot()
+    process_memory.shrink()
     while not stop.wait(INTERVAL_S):
         sample(machine.tree, trailing, machine.monotonic())
     rounds.say_goodbye()
@@ -79,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The agent: 0 after a goodbye; SystemExit with a sentence when it cannot start."""
     options = parser().parse_args(arguments)
     token = read_token(options.token_file)
-    process_memory.shrink()
+    process_memory.prepare()
     why_not = process_memory.lock() if options.lock_memory else None
     if why_not:
         say(why_not)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from collectors.node.fabric import NO_FABRIC
 from collectors.node.functions import INFINIBAND, KEY, Function, discover
@@ -65,8 +65,7 @@ TOLD = (
 """Those that mean something on Ethernet; the others are only watched for standing at their maximum."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """One counter: directory below the port, file, metric (None: only watched for saturation)."""
 
     path: str

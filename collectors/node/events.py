@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 KEPT = 100
 LONGEST_TEXT = 160
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """One event: its number, epoch seconds, kind, a sentence, labels; `baseline` when it was there before the agent."""
 
     sequence: int
     time_s: float
     kind: str
     text: str
-    labels: dict[str, str] = field(default_factory=dict)
-    baseline: bool = False
+    labels: dict[str, str]
+    baseline: bool
 
 
 class EventLog:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from collectors.node.tree import Tree
 
@@ -21,8 +21,7 @@ PCI_ADDRESS = re.compile(r"/[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.([0-7])$")
 ID_DIGITS = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
+class Function(NamedTuple):
     """One function: label, RDMA device and netdev (either may be missing), device directory, NIC, port, cage."""
 
     name: str
@@ -68,7 +67,7 @@ def with_cages(functions: Iterable[Function]) -> tuple[Function, ...]:
     found = tuple(functions)
     several = len({function.nic for function in found}) > 1
     return tuple(
-        replace(function, cage=f"{function.port}@{function.nic[:ID_DIGITS]}" if several else function.port)
+        function._replace(cage=f"{function.port}@{function.nic[:ID_DIGITS]}" if several else function.port)
         for function in found
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from telemetry.catalog import host
 from telemetry.model import Metric
@@ -20,13 +20,12 @@ OOM = re.compile(r"Out of memory: Killed process (\d+) \(([^)]*)\)")
 INTERESTING = ("NVRM", "AER:", "mlx5", "Out of memory")
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """Meaning of one line: kind, a sentence, labels, and the counter that it raises (None: only an event)."""
 
     kind: str
     text: str
-    labels: dict[str, str] = field(default_factory=dict)
+    labels: dict[str, str]
     counter: Metric | None = None
     counter_labels: tuple[str, ...] = ()
 

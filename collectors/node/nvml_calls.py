@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import pynvml
 
@@ -44,8 +43,7 @@ def _performance_state(handle: Handle) -> float | None:
     return None if state == UNKNOWN_PERFORMANCE_STATE else float(state)
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """One call that gives one number: its name among the facts, the metric, the call."""
 
     name: str
@@ -71,8 +69,7 @@ CALLS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """One NVML field: its name among the facts, number, metric, divisor to the metric's unit, further labels."""
 
     name: str
@@ -103,8 +100,13 @@ def field_value(value_type: int, raw: bytes) -> float | None:
     return None if form is None else float(struct.unpack_from(form, raw)[0])
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+def kernel_address(bus_id: str) -> str:
+    """PCI address as the kernel writes it: NVML's 0000000F:01:00.0 is 000f:01:00.0."""
+    domain, _, rest = bus_id.lower().partition(":")
+    return f"{int(domain, 16):04x}:{rest}"
+
+
+class Fact(NamedTuple):
     """One text that stays the same while the driver runs."""
 
     name: str
@@ -116,6 +118,6 @@ FACTS = (
     Fact("uuid", lambda h: pynvml.nvmlDeviceGetUUID(h)),
     Fact("serial", lambda h: pynvml.nvmlDeviceGetSerial(h)),
     Fact("vbios", lambda h: pynvml.nvmlDeviceGetVbiosVersion(h)),
-    Fact("pci", lambda h: pynvml.nvmlDeviceGetPciInfo(h).busId.lower()),
+    Fact("pci", lambda h: kernel_address(pynvml.nvmlDeviceGetPciInfo(h).busId)),
     Fact("compute_capability", lambda h: "{}.{}".format(*pynvml.nvmlDeviceGetCudaComputeCapability(h))),
 )

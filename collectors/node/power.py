@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from collectors.node.machine import Machine
 from collectors.node.reading import Read, Reading, Round, collector, nothing_here
@@ -19,8 +19,7 @@ INPUTS = {"power": host.SYSTEM_POWER, "energy": host.SYSTEM_ENERGY}
 KEY = "power channels"
 
 
-@dataclass(frozen=True, slots=True)
-class Channel:
+class Channel(NamedTuple):
     """One file of the driver: where it is, what it measures, on which rail."""
 
     path: str

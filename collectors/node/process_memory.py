@@ -17,15 +17,23 @@ def _libc(name: str) -> Any:
     return getattr(ctypes.CDLL(None, use_errno=True), name, None)
 
 
-def shrink() -> None:
-    """Small stacks, one heap for all threads, and the memory that importing took given back."""
+def _call(name: str, *arguments: int) -> None:
+    function = _libc(name)
+    if function is not None:
+        function(*arguments)
+
+
+def prepare() -> None:
+    """Small stacks, and one heap for all threads: to be called before there are any."""
     threading.stack_size(STACK_BYTES)
+    _call("mallopt", M_ARENA_MAX, 1)
+
+
+def shrink() -> None:
+    """Give back the memory that starting took; what is left now stays, and need not be looked through for garbage."""
     gc.collect()
     gc.freeze()
-    for name, arguments in (("mallopt", (M_ARENA_MAX, 1)), ("malloc_trim", (0,))):
-        function = _libc(name)
-        if function is not None:
-            function(*arguments)
+    _call("malloc_trim", 0)
 
 
 def lock() -> str | None:

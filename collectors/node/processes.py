@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from collectors.node.machine import COLD_S, Machine
 from collectors.node.memory import KIB
@@ -30,8 +29,7 @@ def resident_in(status: str) -> int | None:
 def describe(tree: Tree, process: Process) -> Process:
     """Add what /proc says; a process that has gone meanwhile keeps what the driver said."""
     base = f"/proc/{process.pid}"
-    return replace(
-        process,
+    return process._replace(
         name=tree.line(f"{base}/comm"),
         resident_bytes=resident_in(tree.line(f"{base}/status") or ""),
         container=container_in(tree.line(f"{base}/cgroup") or ""),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from collectors.node.machine import Machine
 from telemetry.catalog.host import OUTCOMES
@@ -15,8 +16,7 @@ Sample = tuple[Metric, tuple[str, ...], float]
 """A metric, the values of its `by` labels in their order, and a number in the metric's unit."""
 
 
-@dataclass(frozen=True, slots=True)
-class Process:
+class Process(NamedTuple):
     """A process that holds a context on a GPU. None is "not known"."""
 
     pid: int
@@ -67,8 +67,7 @@ def failed(reason: str) -> Reading:
     return Reading(FAILED, reason)
 
 
-@dataclass(frozen=True, slots=True)
-class Round:
+class Round(NamedTuple):
     """One pass over all collectors: when it began, and what was read before in it."""
 
     monotonic_s: float
@@ -79,8 +78,7 @@ class Round:
 Read = Callable[[Round], Reading]
 
 
-@dataclass(frozen=True, slots=True)
-class Collector:
+class Collector(NamedTuple):
     """Name, how long a reading stays good (0: read in every round), and what makes the function that reads."""
 
     name: str

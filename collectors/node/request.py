@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 LARGEST_HEAD = 8192
 REASONS = {
@@ -24,8 +24,7 @@ class BadRequestError(Exception):
         self.status, self.sentence = status, sentence
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """Method, path, query and lower-case headers; whether the connection is to stay open."""
 
     method: str
@@ -35,8 +34,7 @@ class Request:
     keep_alive: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """Status, body and its type; further header lines."""
 
     status: int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from collectors.node.machine import Machine
 from collectors.node.page import PageWriter
@@ -13,8 +13,7 @@ from telemetry.catalog import host
 SAME_S = 0.2
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(NamedTuple):
     """What one round gave: its instant on both clocks, readings by collector, and the page as sent."""
 
     monotonic_s: float

@@ -33,7 +33,7 @@ class Connection(socketserver.BaseRequestHandler):
         self.rest = b""
         try:
             while self._one():
-                self.server.touch(self.request)
+                pass
         except OSError:
             pass  # the client is gone, too slow, or had to make room: there is nobody to tell
 
@@ -43,6 +43,7 @@ class Connection(socketserver.BaseRequestHandler):
             head = self._head()
             if head is None:
                 return False
+            self.server.touch(self.request)
             request = parse_head(head)
         except BadRequestError as error:
             self.request.sendall(encode(Answer(error.status, f"{error.sentence}\n".encode()), keep_alive=False))

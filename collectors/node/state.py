@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from typing import Any
 
 from collectors.node.reading import Reading
@@ -29,6 +28,7 @@ def state(rounds: Rounds, snapshot: Snapshot, after: int) -> dict[str, Any]:
     """The page's content; `after` is the number of the last event that the reader knows."""
     events = rounds.machine.events
     readings = snapshot.readings.items()
+    described = [process for _, reading in readings if reading.described for process in reading.processes]
     return {
         "version": VERSION,
         "sequence": events.sequence,
@@ -37,8 +37,8 @@ def state(rounds: Rounds, snapshot: Snapshot, after: int) -> dict[str, Any]:
         "started_s": rounds.started_s,
         "goodbye": rounds.goodbye,
         "facts": facts_of(snapshot.readings),
-        "processes": [asdict(process) for _, reading in readings if reading.described for process in reading.processes],
-        "events": [asdict(event) for event in events.after(after)],
+        "processes": [process._asdict() for process in described],
+        "events": [event._asdict() for event in events.after(after)],
         "readings": {
             name: {"outcome": reading.outcome, "reason": reading.reason, "seconds": reading.seconds}
             for name, reading in readings

@@ -65,10 +65,12 @@ class Node:
 
     def open(self, path: str) -> bytes:
         """Opener of this tree: resolves the path, then fails where the machine would."""
-        inside = os.path.realpath(path)[len(os.path.realpath(self.root)) :]
-        code = self.errors.get(inside)
+        name = os.path.basename(path)
+        code = None
+        if any(os.path.basename(error) == name for error in self.errors):
+            code = self.errors.get(os.path.realpath(path)[len(os.path.realpath(self.root)) :])
         if code is not None:
-            raise OSError(code, os.strerror(code), inside)
+            raise OSError(code, os.strerror(code), path.removeprefix(self.root))
         return read_file(path)
 
 

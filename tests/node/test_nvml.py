@@ -73,6 +73,7 @@ def test_idle_has_nothing_that_means_nothing(node: MakeNode, nvml: Stub) -> None
     assert facts["gpu.0.reading.power_limit"] == facts["gpu.0.reading.fan"] == "not supported"
     assert facts["gpu.0.uuid"] == "GPU-2dee1e25-b3b5-007e-2b55-79f2d0f2ebe5"
     assert facts["driver_version"] == "580.142"
+    assert facts["gpu.0.pci"] == "000f:01:00.0", "as the kernel writes it, not as NVML does"
     assert "gpu.0.serial" not in facts
     assert found['gpu_process_memory_bytes{gpu="0"}'] == 0
 
