@@ -161,20 +161,19 @@ def test_the_series_of_a_phase() -> None:
 # The machines meanwhile ----------
 
 TICKS = range(0, 31_000, 1000)
+FABRIC = (network.RDMA_TRANSMIT, network.RDMA_RECEIVE, network.NETDEV_TRANSMIT, network.NETDEV_RECEIVE)
 
 
 def machines(watts: dict[str, float | None], bytes_per_second: dict[str, float], until: int = 30_000) -> Window:
     window = Window(120_000)
     for node, level in watts.items():
-        flow = [
-            Series(node, metric.name, (("cage", "p0"),)) for metric in (network.RDMA_TRANSMIT, network.RDMA_RECEIVE)
-        ]
+        flow = [Series(node, metric.name, (("cage", "p0"),)) for metric in FABRIC]
         series = (Series(node, gpu.GPU_POWER.name, (("gpu", "0"),)), *(flow if node in bytes_per_second else ()))
         for tick in TICKS:
             if tick > until and node == "n2":
                 continue
             gained = bytes_per_second.get(node, 0.0) * tick / 1000
-            values = [np.nan if level is None else level, gained, gained]
+            values = [np.nan if level is None else level, gained, gained, 0.0, 0.0]
             window.add(node, tick, float(tick), series, np.array(values[: len(series)]))
     return window
 

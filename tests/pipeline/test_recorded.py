@@ -148,7 +148,11 @@ def test_a_cage_is_busy_in_its_own_direction_only() -> None:
     world = World()
     for second in range(12):
         row = node_row("n1", 80, 0.9, 100.0 * second, 90.0 * second)
-        row |= {Series("n1", network.RDMA_TRANSMIT.name, (("cage", "p1"),)): 120.0 * second}
+        row |= {
+            Series("n1", network.RDMA_TRANSMIT.name, (("cage", "p1"),)): 120.0 * second,
+            Series("n1", network.NETDEV_TRANSMIT.name, (("cage", "p1"),)): 0.0,
+        }
+        row |= {Series("n1", network.NETDEV_TRANSMIT.name, (("cage", "p1"),)): 0.0}
         world.add(second * 1000, row)
     found = world.rows(11_000)["cluster"]
     assert found[cluster.CLUSTER_WORST_CAGE.name] == 120

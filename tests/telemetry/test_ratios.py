@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from telemetry import ratios
+from telemetry import latest, ratios
 from telemetry.catalog import engine, gpu, host, memory, network
 from telemetry.catalog import ratios as quotients
 from telemetry.counters import Step, mark_steps
@@ -128,10 +128,32 @@ def test_per_second_sums_over_engines_and_terms() -> None:
         one(network.RDMA_TRANSMIT, "n1", cage="p0"): [0, 100],
         one(network.NETDEV_TRANSMIT, "n1", cage="p0"): [0, 7],
         one(network.RDMA_TRANSMIT, "n2", cage="p0"): [0, 30],
+        one(network.NETDEV_TRANSMIT, "n2", cage="p0"): [0, 0],
+        one(network.NETDEV_TRANSMIT, "n2", cage="p0"): [0, 0],
     }
     assert evaluated(quotients.INTERCONNECT_TRANSMIT, table(rows), 1) == [None, 137]
     by_node = ratios.evaluate(quotients.INTERCONNECT_TRANSMIT, table(rows), lambda series: series.target, 1000)
     assert {key: numbers(line) for key, line in by_node.items()} == {"n1": [None, 107], "n2": [None, 30]}
+
+
+def test_a_sum_of_terms_is_unknown_where_a_target_has_only_some_of_them() -> None:
+    """n1 loses its RDMA counter, n2 never had one: what TCP/IP carried alone is not what the fabric carried."""
+    rows = {
+        one(network.RDMA_TRANSMIT, "n1", cage="p0"): [*range(0, 400, 100), *[None] * 26],
+        one(network.NETDEV_TRANSMIT, "n1", cage="p0"): list(range(30)),
+        one(network.NETDEV_TRANSMIT, "n2", cage="p0"): list(range(30)),
+        one(network.RDMA_TRANSMIT, "n3", cage="p0"): list(range(30)),
+        one(network.NETDEV_TRANSMIT, "n3", cage="p0"): list(range(30)),
+    }
+    for frame in (table(rows), table(rows).take([2, 3, 4]), table(rows).between(START_MS + 20_000, START_MS + 29_000)):
+        found = latest.ratio(quotients.INTERCONNECT_TRANSMIT, frame, lambda series: series.target, 1000)
+        assert {key for key, value in found.items() if not np.isnan(value)} == {"n3"}
+        assert found["n3"] == 2
+        by_node = ratios.evaluate(quotients.INTERCONNECT_TRANSMIT, frame, lambda series: series.target, 1000)
+        assert numbers(by_node["n2"]) == [None] * len(frame.ticks)
+    assert numbers(ratios.evaluate(quotients.INTERCONNECT_TRANSMIT, table(rows), lambda s: s.target, 1000)["n1"]) == [
+        None, 101, 101, 101, *[None] * 26
+    ]  # fmt: skip
 
 
 def test_scrape_blip_is_no_spike() -> None:
