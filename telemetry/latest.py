@@ -25,10 +25,15 @@ def ratio(wanted: Ratio, frame: Frame, key: ratios.Key, window_ms: float | None 
         return {group: float(values[-1]) if len(values) else float("nan") for group, values in found.items()}
     names = {metric.name for metric in wanted.numerator}
     sums: dict[Hashable, float] = {}
+    offered: dict[tuple[Hashable, str], set[str]] = {}
     for series, gained in zip(frame.series, increases.tolist(), strict=True):
         if series.metric in names:
             group = key(series)
             sums[group] = sums.get(group, 0.0) + gained
+            offered.setdefault((group, series.target), set()).add(series.metric)
+    for (group, _), metrics in offered.items():
+        if metrics != names:  # a target that has one of the terms without the others
+            sums[group] = float("nan")
     return {group: gained / (window / 1000.0) * wanted.scale + wanted.offset for group, gained in sums.items()}
 
 

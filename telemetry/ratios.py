@@ -135,7 +135,21 @@ def _by_group(frame: Frame, names: frozenset[str], key: Key, window_ms: float) -
     group = np.array([numbers.setdefault(key(series), len(numbers)) for series in part.series], dtype=np.intp)
     gained, ticks = contribution(part, window_ms), part.ticks.astype(np.float64)
     summed = totals(gained, ticks, group, sampled=~np.isnan(part.values))
+    if len(names) > 1:
+        summed[_partial(part, ~np.isnan(gained), group, names)] = np.nan
     return {name: summed[number] for name, number in numbers.items()}
+
+
+def _partial(part: Frame, known: Bools, group: npt.NDArray[np.intp], names: frozenset[str]) -> Bools:
+    """Where a target has some of a side's metrics without the others, so that their sum is none: bool[group, tick]."""
+    spoiled = np.zeros((int(np.max(group)) + 1, known.shape[1]), dtype=bool)
+    terms: dict[tuple[int, str], dict[str, list[int]]] = {}
+    for row, series in enumerate(part.series):
+        terms.setdefault((int(group[row]), series.target), {}).setdefault(series.metric, []).append(row)
+    for (number, _), rows in terms.items():
+        here = np.array([known[index].any(axis=0) for index in rows.values()])
+        spoiled[number] |= here.any(axis=0) & (here.sum(axis=0) < len(names))
+    return spoiled
 
 
 def quotient(ratio: Ratio, above: Floats, below: Floats) -> Floats:

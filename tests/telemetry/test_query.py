@@ -110,7 +110,9 @@ def test_a_ratio_groups_by_its_own_labels() -> None:
     rows = {
         one(network.RDMA_TRANSMIT, "n1", cage="p0", function="f0"): [0, 10, 20],
         one(network.RDMA_TRANSMIT, "n1", cage="p0", function="f1"): [0, 30, 60],
+        one(network.NETDEV_TRANSMIT, "n1", cage="p0", function="f0"): [0, 0, 0],
         one(network.RDMA_TRANSMIT, "n1", cage="p1", function="f2"): [0, 5, 10],
+        one(network.NETDEV_TRANSMIT, "n1", cage="p1", function="f2"): [0, 0, 0],
     }
     frame = table(rows, at_s=[0, 10, 20], interval_s=10)
     assert plain(ask(quotients.INTERCONNECT_TRANSMIT, frame, 10)) == [
