@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from telemetry import ratios
-from telemetry.counters import NOMINAL_PER_GAP
+from telemetry import latest, ratios
 from telemetry.frame import Floats, Frame
 from telemetry.model import Kind, Metric, Ratio, Scope, Series
 
@@ -109,38 +108,5 @@ def _gained(wanted: Ratio, terms: tuple[Metric, ...], part: Frame, key: Key, win
     """Sum of the increases of one side over the window that ends at the last tick, by group."""
     names = {term.name for term in terms}
     side = part.select(lambda series: series.metric in names)
-    increases = regular_increase(side, window_ms)
-    if increases is None:
-        rate = replace(wanted, numerator=terms, denominator=(), scale=window_ms / 1000.0, offset=0.0)
-        return {group: float(values[-1]) for group, values in ratios.evaluate(rate, side, key, window_ms).items()}
-    sums: dict[Hashable, float] = {}
-    for series, gained in zip(side.series, increases.tolist(), strict=True):
-        group = key(series)
-        sums[group] = sums.get(group, 0.0) + gained
-    return sums
-
-
-def regular_increase(frame: Frame, window_ms: float) -> Floats | None:
-    """Increase of each counter over the window that ends at the last tick: float64[series].
-
-    None unless every series has every sample of the window and one before it, without gap or restart: then
-    `counters.trailing_increase` must judge. It says the same of regular samples, but takes a pass per target.
-    """
-    if not frame.series or len(frame.ticks) < 2:
-        return None
-    start = frame.at_ms[:, -1] - window_ms
-    left = np.sum(frame.at_ms <= start[:, np.newaxis], axis=1) - 1
-    if np.isnan(start).any() or (left < 0).any():
-        return None
-    low = int(left.min())
-    at_ms, values = frame.at_ms[:, low:], frame.values[:, low:]
-    apart = np.diff(at_ms, axis=1)
-    usual = (apart > 0) & (apart <= frame.gap_ms[:, np.newaxis])
-    wide_enough = window_ms >= frame.gap_ms / NOMINAL_PER_GAP
-    if not usual.all() or not wide_enough.all() or np.isnan(values).any() or frame.breaks[:, low + 1 :].any():
-        return None
-    rows, left = np.arange(len(left)), left - low
-    right = np.minimum(left + 1, values.shape[1] - 1)
-    width = np.maximum(at_ms[rows, right] - at_ms[rows, left], 1e-9)
-    at_start = values[rows, left] + (values[rows, right] - values[rows, left]) * (start - at_ms[rows, left]) / width
-    return np.asarray(values[:, -1] - at_start)
+    increase = replace(wanted, numerator=terms, denominator=(), scale=window_ms / 1000.0, offset=0.0)
+    return latest.ratio(increase, side, key, window_ms)

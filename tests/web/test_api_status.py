@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from dataclasses import replace
 
 import pytest
 
 from storage.records import Event
 from telemetry import catalog
-from telemetry.catalog import cluster, engine, gpu
-from telemetry.model import Kind
+from telemetry.catalog import cluster, engine, gpu, memory
+from telemetry.model import Kind, Scope
 from tests.web.conftest import MakeWeb, MakeWorld, Web
 from tests.web.world import GIB, HEAD, NAN, World, constant, tick
 
@@ -112,9 +113,8 @@ def test_status_of_an_engine_is_its_phase(world: World, web: Web, code: int, sta
 
 
 def test_node_page(world: World, web: Web) -> None:
-    row = world.rows["spark-01"]
     detail = {"processes": [{"pid": 7, "name": "VLLM::Worker"}], "readings": {"nvml": {"outcome": "ok"}}}
-    world.rows["spark-01"] = type(row)(row.name, "node", row.url, 1000, "ok", "", 1, 1, detail)
+    world.rows["spark-01"] = replace(world.rows["spark-01"], detail=detail)
     world.fact("spark-01", "driver_version", "580.142")
     world.commit(events=[Event(0, tick(n), "spark-01", "xid", f"Xid {n}", {}) for n in (50, 55)])
     world.commit(events=[Event(0, tick(50), "spark-02", "xid", "elsewhere", {})])
@@ -140,8 +140,7 @@ def test_node_page(world: World, web: Web) -> None:
 
 
 def test_processes_of_a_lost_node_are_not_shown_as_running(world: World, web: Web) -> None:
-    row = world.rows["spark-01"]
-    world.rows["spark-01"] = type(row)(row.name, "node", row.url, 1000, "ok", "", 1, 1, {"processes": [{"pid": 7}]})
+    world.rows["spark-01"] = replace(world.rows["spark-01"], detail={"processes": [{"pid": 7}]})
     world.silence("spark-01", 61)
     world.run(61, 65)
     web.step()
@@ -182,7 +181,7 @@ def test_metrics_are_the_catalogue(web: Web) -> None:
 
 
 def value(web: Web, query: str) -> list[dict[str, object]]:
-    return [one for one in web.get(f"latest?{query}")["values"]]
+    return list(web.get(f"latest?{query}")["values"])
 
 
 def test_latest_of_a_gauge(web: Web) -> None:
@@ -222,16 +221,22 @@ def test_latest_judges_by_the_catalogues_limits(world: World, web: Web) -> None:
     assert states == {"spark-01": "warning", "spark-02": "ok", "spark-03": "ok", "spark-04": "ok"}
 
 
+OWNERS = {
+    Scope.NODE: "spark-01",
+    Scope.ENGINE: HEAD,
+    Scope.TARGET: "spark-01",
+    Scope.CLUSTER: "cluster",
+    Scope.DEPLOYMENT: "deployment/Kimi-K3",
+}
+
+
 def test_latest_of_everything_names_every_metric_of_every_target(web: Web) -> None:
     values = web.get("latest")["values"]
     seen = {(one["metric"], one["labels"]["target"]) for one in values}
     for metric in catalog.METRICS:
         if metric.kind is Kind.HISTOGRAM:
             continue
-        owner = {
-            "node": "spark-01", "engine": HEAD, "target": "spark-01", "cluster": "cluster", "deployment": "deployment/Kimi-K3"
-        }[metric.scope.value]  # fmt: skip
-        assert (metric.name, owner) in seen, metric.name
+        assert (metric.name, OWNERS[metric.scope]) in seen, metric.name
     assert all(one["reason"] for one in values if one["v"] is None)
     assert all(one["state"] == "unknown" and one["t"] is None for one in values if one["v"] is None)
 
@@ -332,14 +337,8 @@ def test_own_metrics_are_accepted_by_promtool(web: Web) -> None:
 
 
 def test_headroom_is_judged_downwards(world: World, web: Web) -> None:
-    world.set("spark-01", cluster_headroom(), constant(3 * GIB))
+    world.set("spark-01", memory.MEMORY_HEADROOM, constant(3 * GIB))
     world.run(61, 61)
     web.step()
     found = {one["labels"]["target"]: one["state"] for one in value(web, "metric=memory_headroom_bytes")}  # type: ignore[index]
     assert (found["spark-01"], found["spark-02"]) == ("critical", "ok")
-
-
-def cluster_headroom() -> object:
-    found = catalog.find("memory_headroom_bytes")
-    assert found is not None
-    return found

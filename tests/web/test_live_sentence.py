@@ -40,7 +40,7 @@ def test_phases(make_world: MakeWorld, make_web: MakeWeb, code: int, level: str,
 
 
 def test_one_node(make_world: MakeWorld, make_web: MakeWeb) -> None:
-    assert told(make_world, make_web, lambda world: None, nodes=1)["text"] == "Serving Kimi-K3 on 1 node"
+    assert told(make_world, make_web, lambda _world: None, nodes=1)["text"] == "Serving Kimi-K3 on 1 node"
 
 
 def test_model_comes_from_facts_where_the_page_names_none(make_world: MakeWorld, make_web: MakeWeb) -> None:
@@ -74,28 +74,38 @@ def gpu_values(**values: float) -> Change:
     return change
 
 
+def warned(text: str) -> tuple[str, str, str | None]:
+    """The sentence about a warning of spark-02."""
+    return "warning", f"Serving Kimi-K3 on 4 nodes; spark-02 {text}", "spark-02"
+
+
+def alarmed(text: str) -> tuple[str, str, str | None]:
+    """The sentence about something critical on spark-02."""
+    return "critical", f"spark-02 {text} · Serving Kimi-K3 on 4 nodes", "spark-02"
+
+
 FAULT = {"use": 0.96, "clock": 8.5e8, "power": 18.0, "heat": 55.0}
 OK = ("ok", "Serving Kimi-K3 on 4 nodes", None)
 NODE_CASES: list[tuple[str, dict[str, float], tuple[str, str, str | None]]] = [
-    ("software thermal", {"bits": 0x20}, ("warning", "Serving Kimi-K3 on 4 nodes; spark-02 is throttling (software thermal)", "spark-02")),
-    ("hardware thermal", {"bits": 0x48}, ("critical", "spark-02 is throttling (hardware thermal) · Serving Kimi-K3 on 4 nodes", "spark-02")),
-    ("power brake beats thermal", {"bits": 0xA0}, ("critical", "spark-02 is throttling (power brake) · Serving Kimi-K3 on 4 nodes", "spark-02")),
+    ("software thermal", {"bits": 0x20}, warned("is throttling (software thermal)")),
+    ("hardware thermal", {"bits": 0x48}, alarmed("is throttling (hardware thermal)")),
+    ("power brake beats thermal", {"bits": 0xA0}, alarmed("is throttling (power brake)")),
     ("idle power cap is harmless", {"bits": 0x5}, OK),
-    ("too little power", FAULT, ("critical", "spark-02 gets too little power (850 MHz, 18 W while busy) · Serving Kimi-K3 on 4 nodes", "spark-02")),
+    ("too little power", FAULT, alarmed("gets too little power (850 MHz, 18 W while busy)")),
     ("not busy", FAULT | {"use": 0.79}, OK),
     ("fast enough", FAULT | {"clock": 1.4e9}, OK),
     ("enough power", FAULT | {"power": 30.0}, OK),
     ("hot", FAULT | {"heat": 75.0}, OK),
     ("clock locked on purpose", FAULT | {"ceiling": 1.4e9}, OK),
-    ("heat explains it", FAULT | {"bits": 0x20}, ("warning", "Serving Kimi-K3 on 4 nodes; spark-02 is throttling (software thermal)", "spark-02")),
-    ("headroom low", {"headroom": 7.5 * GIB}, ("warning", "Serving Kimi-K3 on 4 nodes; spark-02 has 7.5 GiB of memory left", "spark-02")),
-    ("headroom very low", {"headroom": 4 * GIB}, ("critical", "spark-02 has 4.0 GiB of memory left · Serving Kimi-K3 on 4 nodes", "spark-02")),
+    ("heat explains it", FAULT | {"bits": 0x20}, warned("is throttling (software thermal)")),
+    ("headroom low", {"headroom": 7.5 * GIB}, warned("has 7.5 GiB of memory left")),
+    ("headroom very low", {"headroom": 4 * GIB}, alarmed("has 4.0 GiB of memory left")),
     ("headroom at ease", {"headroom": 8.1 * GIB}, OK),
-    ("warm", {"heat": 85.0}, ("warning", "Serving Kimi-K3 on 4 nodes; spark-02 has a GPU at 85.0 °C", "spark-02")),
-    ("very hot", {"heat": 90.0}, ("critical", "spark-02 has a GPU at 90.0 °C · Serving Kimi-K3 on 4 nodes", "spark-02")),
-    ("GPU lost", {"reading": 2}, ("critical", "spark-02 cannot read its GPU (lost) · Serving Kimi-K3 on 4 nodes", "spark-02")),
+    ("warm", {"heat": 85.0}, warned("has a GPU at 85.0 °C")),
+    ("very hot", {"heat": 90.0}, alarmed("has a GPU at 90.0 °C")),
+    ("GPU lost", {"reading": 2}, alarmed("cannot read its GPU (lost)")),
     ("GPU not supported", {"reading": 1}, OK),
-    ("kernel defect", {"cma": 1}, ("warning", "Serving Kimi-K3 on 4 nodes; spark-02 loses memory to a kernel defect (CMA)", "spark-02")),
+    ("kernel defect", {"cma": 1}, warned("loses memory to a kernel defect (CMA)")),
 ]  # fmt: skip
 
 
@@ -233,7 +243,12 @@ def test_one_function_down_is_not_the_cage_down(make_world: MakeWorld, make_web:
 @pytest.mark.parametrize(
     ("state", "reason", "level", "text"),
     [
-        ("unreachable", "3 requests ran", "critical", "head does not answer (3 requests ran) · Kimi-K3 does not answer on 4 nodes"),
+        (
+            "unreachable",
+            "3 requests ran",
+            "critical",
+            "head does not answer (3 requests ran) · Kimi-K3 does not answer on 4 nodes",
+        ),
         ("stopped", "", "idle", "Kimi-K3 was stopped on 4 nodes"),
         ("loading", "", "idle", "Kimi-K3 is loading on 4 nodes"),
         ("restarting", "", "idle", "Kimi-K3 is restarting on 4 nodes"),

@@ -128,7 +128,7 @@ def recorded_series() -> dict[str, dict[tuple[Metric, tuple[tuple[str, str], ...
 
 
 class World:
-    """The cluster, and the store it is written into. `now` is the clock of whoever reads: it stands at the last tick."""
+    """The cluster, and the store it is written into. `now` is the clock of whoever reads it: the last tick."""
 
     def __init__(self, path: Path, nodes: int = 4, engines: bool = True) -> None:
         self.url = f"sqlite:///{path}"
