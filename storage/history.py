@@ -18,14 +18,12 @@ from storage.dialect import Sqlite
 from storage.errors import StoreBroken
 from storage.layouts import Ids, Layouts
 from storage.read import AT_ONCE, HOT
-from telemetry.counters import BREAKING, NOMINAL_PER_GAP, Step
+from telemetry.counters import BREAKING, FROM_ZERO, NOMINAL_PER_GAP, mark_steps
 from telemetry.frame import Bools, Floats, Frame, Ints, empty
 from telemetry.model import Series
 
 NOMINAL_MS = 1000.0
 """Interval of a target that has not said its own."""
-STEADY = frozenset(step.value for step in Step) - BREAKING
-"""Reasons of an offset after which a rate may be taken; every other one is a restart."""
 SLICE_MS = 60_000
 """Rows read at once: about a megabyte of text, which stays in the processor's cache."""
 
@@ -81,7 +79,9 @@ def frame(
     ticks = np.unique(rows.ticks)
     values, at_ms = _arrays(plan, rows, np.array(order, dtype=np.int64), ticks)
     series = tuple(known[number] for number in order)
-    return Frame(ticks, series, values, at_ms, _breaks(connection, order, ticks, values), _gaps(connection, series))
+    steps = _steps(connection, order, ticks)
+    found = Frame(ticks, series, values, at_ms, _breaks(steps, values), _gaps(connection, series))
+    return mark_steps(found, [(series[row], int(ticks[at]), told) for row, at, told in steps if told in FROM_ZERO])
 
 
 def _fields(piece: Piece) -> tuple[Ints, Floats, Ints, Floats]:
@@ -179,17 +179,25 @@ def _arrays(plan: Plan, rows: Piece, order: Ids, ticks: Ints) -> tuple[Floats, F
     return values, at_ms
 
 
-def _breaks(connection: Connection, order: Sequence[int], ticks: Ints, values: Floats) -> Bools:
-    """True at the first number of a series at or after each of its restarts."""
-    breaks = np.zeros(values.shape, dtype=bool)
+def _steps(connection: Connection, order: Sequence[int], ticks: Ints) -> list[tuple[int, int, str]]:
+    """What the wanted series went through inside the frame: row, column at or after the step, reason."""
     row_of = {number: row for row, number in enumerate(order)}
     table = schema.offset.c
     inside = (table.tick >= int(ticks[0]), table.tick <= int(ticks[-1]))
-    for number, tick, reason in connection.execute(select(table.series, table.tick, table.reason).where(*inside)):
-        row = row_of.get(number)
-        if row is None or reason in STEADY:
+    found = connection.execute(select(table.series, table.tick, table.reason).where(*inside))
+    return [
+        (row_of[number], int(np.searchsorted(ticks, tick)), reason)
+        for number, tick, reason in found
+        if number in row_of
+    ]
+
+
+def _breaks(steps: Sequence[tuple[int, int, str]], values: Floats) -> Bools:
+    """True at the first number of a series at or after each of its restarts."""
+    breaks = np.zeros(values.shape, dtype=bool)
+    for row, position, reason in steps:
+        if reason not in BREAKING:
             continue
-        position = int(np.searchsorted(ticks, tick))
         later = np.flatnonzero(~np.isnan(values[row, position:]))
         if len(later):
             breaks[row, position + later[0]] = True

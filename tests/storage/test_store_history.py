@@ -66,6 +66,15 @@ def test_ends_are_inside(store: Store) -> None:
     assert seconds(store.frame(["x"], None, NOW + SECOND + 1, NOW + 3 * SECOND - 1)) == [2]
 
 
+@pytest.mark.parametrize("before", [0, 1, 59_999, 60_000, 60_001, 180_000, 10**8])
+def test_a_row_at_the_very_end_of_the_range(store: Store, before: int) -> None:
+    write(store, "a", ["x"], {0: [1], 60: [2]})
+    end = NOW + 60 * SECOND
+    frame = store.frame(["x"], None, end - before, end)
+    assert frame.values[0].tolist() == ([1, 2] if before >= 60_000 else [2])
+    assert store.frame(["x"], None, end - before, end - 1).values.tolist() == ([[1]] if before >= 60_000 else [])
+
+
 @pytest.mark.parametrize("metrics", [["nothing"], []])
 def test_nothing_wanted_is_an_empty_frame(store: Store, metrics: list[str]) -> None:
     write(store, "a", ["x"], {0: [1]})
@@ -239,3 +248,23 @@ def test_a_frame_equals_its_rows(store: Store, data: st.DataObject) -> None:
         key for key, value in expected.items() if not math.isnan(value)
     }
     assert all(got[key] == value for key, value in expected.items() if not math.isnan(value))
+
+
+def test_a_first_use_stood_at_zero_where_the_page_was_read_before(store: Store) -> None:
+    write(store, "a", ["x"], {0: [1], 1: [2]})
+    write(store, "a", ["x", "y"], {2: [3, 40], 3: [4, 45]})
+    write(store, "b", ["x"], {4: [9]})
+    store.commit(Batch(offsets=[offset("y", 2, Step.FIRST_USE), offset("x", 1, Step.LINES_CHANGED)]), NOW)
+    frame = store.frame(["y"], ["a"], NOW, END)
+    assert frame.values.tolist() == [[0, 0, 40, 45]]
+    assert not frame.breaks.any()
+    assert not store.frame(["x"], ["a"], NOW, END).breaks.any()
+
+
+def test_a_first_use_after_a_restart_is_both(store: Store) -> None:
+    write(store, "a", ["x"], {0: [1]})
+    write(store, "a", ["x", "y"], {1: [3, 40]})
+    store.commit(Batch(offsets=[offset("y", 1, Step.FIRST_USE_AFTER_RESTART)]), NOW)
+    frame = store.frame(["y"], None, NOW, END)
+    assert frame.values.tolist() == [[0, 40]]
+    assert frame.breaks.tolist() == [[False, True]]
