@@ -14,6 +14,8 @@ from cli import logs
 from cli.supervisor import WRONG_SETTINGS
 from settings import FILE, TABLE, SettingsError, load
 
+INTERRUPTED = 130
+"""Ctrl-C where nothing was started yet that would have to be stopped in order; what shells say of it, too."""
 COMMANDS: Mapping[str, str] = {
     "run": "collector and web page; with nothing configured also an agent for this machine",
     "demo": "the same against a simulated cluster, in a store that is thrown away",
@@ -60,4 +62,6 @@ def main(arguments: list[str]) -> int:
     except SettingsError as error:
         print("\n".join(("These settings are wrong:", *(f"  {line}" for line in error.problems))), file=sys.stderr)
         return WRONG_SETTINGS
+    except KeyboardInterrupt:
+        return INTERRUPTED
     return status

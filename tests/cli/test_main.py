@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import logging
 import re
+import signal
+import socket
 import subprocess
 import sys
 import tomllib
@@ -99,6 +101,18 @@ def test_debugging_shows_the_libraries_too(loggers: None, capsys: pytest.Capture
     logs.configure("web", "debug")
     logging.getLogger("apscheduler.executors").debug("seen")
     assert "seen" in capsys.readouterr().err
+
+
+def test_ctrl_c_leaves_no_traceback() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        command = [sys.executable, str(ROOT / "app.py"), "check", "--config", "", "--engine", url]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+            connection, _ = silent.accept()
+            with connection:
+                process.send_signal(signal.SIGINT)
+                _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (130, "")
 
 
 def test_version_from_the_command_line() -> None:
