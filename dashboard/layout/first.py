@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from html import escape
 from typing import Any
+from urllib.parse import unquote
 
 import orjson
+from dash.development.base_component import Component
 
 from dashboard.layout.shell import bar
 from dashboard.layout.static import Raw, render
-from dashboard.pages import cluster
+from dashboard.pages import cluster, node, status
 
 Message = Mapping[str, Any]
 
@@ -22,10 +24,19 @@ def snapshot_text(message: Message) -> str:
     )
 
 
+def page_at(path: str) -> Component | None:
+    """The page of an address, as far as it stands without data; None for an address of no page."""
+    if path == "/":
+        return cluster.page()
+    if path == status.PATH:
+        return status.page()
+    return node.page(unquote(path.removeprefix(node.PREFIX))) if path.startswith(node.PREFIX) else None
+
+
 def first_screen(message: Message, path: str, demo: bool) -> Raw:
-    """Header and, on the start page, the page itself with its numbers. The scripts remove it when Dash has drawn."""
+    """Header and page with the numbers of the message. The scripts remove it when Dash has drawn the same."""
     cells, sentence = message.get("cells", {}), message["sentence"]
     level = sentence["level"]
     header = render(bar(demo, level, sentence["text"]), cells)
-    body = render(cluster.page(), cells) if path == "/" else ""
+    body = render(page_at(path), cells)
     return Raw(f'<div id="first" data-level="{escape(level)}"><div class="first-header">{header}</div>{body}</div>')

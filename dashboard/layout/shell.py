@@ -33,7 +33,9 @@ def bar(demo: bool = False, level: str = "unknown", sentence: str = "") -> Compo
     theme = html.Button(
         "◐", className="theme", type="button", **{"data-theme-toggle": "", "aria-label": "Change theme"}
     )
-    brand = dcc.Link([html.Span("", className="logo"), "Tachograph"], href="/", className="brand")
+    brand = dcc.Link(
+        [html.Span("", className="logo"), html.Span("Tachograph", className="brand-name")], href="/", className="brand"
+    )
     menu = html.Nav(links, className="menu", **{"aria-label": "Pages"})
     return html.Div([brand, pill, menu, about, theme], className="bar")
 

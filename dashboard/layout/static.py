@@ -13,7 +13,15 @@ from typing import Any
 from dash.development.base_component import Component
 
 Cells = Mapping[str, list[str]]
-ATTRIBUTES = {"className": "class", "href": "href", "title": "title", "role": "role", "scope": "scope", "type": "type"}
+ATTRIBUTES = {
+    "className": "class",
+    "href": "href",
+    "title": "title",
+    "role": "role",
+    "scope": "scope",
+    "type": "type",
+    "tabIndex": "tabindex",
+}
 VOID = {"img", "br", "hr", "input"}
 BOXES = {"Graph": "div", "Link": "a"}
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 from urllib.parse import unquote
 
 import dash
 import orjson
-from dash import Input, Output, State, dcc, html
+from dash import dcc, html
 from dash.development.base_component import Component
 
 from dashboard import formatting
 from dashboard.components.cages import cage_table
+from dashboard.components.fragment import fragment, serve
 from dashboard.components.latest import Latest, labels_of, number_cell, shown
 from dashboard.components.memory import memory_bars
 from dashboard.components.table import Row, pairs, panel, table
@@ -25,7 +25,9 @@ from telemetry.catalog import gpu, host, memory
 from telemetry.catalog import ratios as quotients
 from telemetry.model import Unit
 
+PREFIX = "/node/"
 REFRESH_MS = 3_000
+SLOW_MS = 15_000
 HEADLINES = (
     gpu.GPU_POWER,
     gpu.GPU_UTILIZATION,
@@ -192,13 +194,10 @@ def now(found: Answer, latest: Latest, others: Sequence[str]) -> list[Component]
     ]
 
 
-def page(name: str, found: Answer, values: Sequence[Mapping[str, Any]], others: Sequence[str]) -> Component:
-    """The whole page of a node."""
-    latest = Latest(values)
-    below = html.Div([panel("Events", events(found)), panel("Facts", facts(found))], className="sections")
+def page(name: str) -> Component:
+    """The page of a node: what is written anew, the charts, and what changes slowly."""
     readings = html.Details(
-        [html.Summary("All readings of this node"), html.Div(all_readings(latest), id="node-readings")],
-        className="panel",
+        [html.Summary("All readings of this node"), fragment("node-readings", SLOW_MS, node=name)], className="panel"
     )
     back = html.Button("Back to live", className="back", type="button", hidden=True, **{"data-back": "charts"})
     charts = html.Div(
@@ -206,11 +205,9 @@ def page(name: str, found: Answer, values: Sequence[Mapping[str, Any]], others: 
     )
     return html.Main(
         [
-            dcc.Interval(id="node-tick", interval=REFRESH_MS),
-            dcc.Store(id="node-name", data=name),
-            html.Div(now(found, latest, others), id="node-now"),
+            fragment("node", REFRESH_MS, node=name),
             charts,
-            below,
+            fragment("node-facts", SLOW_MS, node=name),
             readings,
         ],
         className="page node",
@@ -221,42 +218,49 @@ def unknown_node(name: str, others: Sequence[str]) -> Component:
     """A name nobody knows, and those that are known."""
     links = [html.Li(dcc.Link(other, href=f"/node/{other}")) for other in others]
     known = "These nodes are known:" if links else "No node is known yet."
-    return html.Main([html.H1(f"There is no node “{name}”"), html.P(known), html.Ul(links)], className="page lost")
+    return html.Div([html.H1(f"There is no node “{name}”"), html.P(known), html.Ul(links)], className="lost")
+
+
+class Fragments:
+    """What the page's fragments are made of: (components, HTTP status) for a node's name."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    def _names(self) -> list[str]:
+        return [target["name"] for target in self._services.status()["nodes"]]
+
+    def now(self, name: str) -> tuple[list[Component], int]:
+        """Head, readings, memory, processes, cages."""
+        found = self._services.node(name)
+        if found is None:
+            return [unknown_node(name, self._names())], 404
+        return now(found, Latest(self._services.latest(node=name)["values"]), self._names()), 200
+
+    def facts(self, name: str) -> tuple[list[Component], int]:
+        """Events and facts."""
+        found = self._services.node(name)
+        if found is None:
+            return [], 404
+        return [html.Div([panel("Events", events(found)), panel("Facts", facts(found))], className="sections")], 200
+
+    def readings(self, name: str) -> tuple[list[Component], int]:
+        """Every reading."""
+        if self._services.node(name) is None:
+            return [], 404
+        return [all_readings(Latest(self._services.latest(node=name)["values"]))], 200
 
 
 def register(app: dash.Dash, services: Services) -> None:
-    """Bind the page to /node/NAME and to the services."""
-
-    def names() -> list[str]:
-        return [target["name"] for target in services.status()["nodes"]]
-
-    def layout(name: str = "", **_: str) -> Component:
-        name = unquote(name)
-        found = services.node(name)
-        if found is None:
-            return unknown_node(name, names())
-        return page(name, found, services.latest(node=name)["values"], names())
-
-    dash.register_page("node", path_template="/node/<name>", title="Node · Tachograph", name="Node", layout=layout)
-
-    @app.callback(
-        Output("node-readings", "children"),
-        Input("node-more", "n_clicks"),
-        State("node-name", "data"),
-        prevent_initial_call=True,
+    """Bind the page to /node/NAME and its content to the services."""
+    dash.register_page(
+        "node",
+        path_template=f"{PREFIX}<name>",
+        title="Node · Tachograph",
+        name="Node",
+        layout=lambda name="", **_: page(unquote(name)),
     )
-    def more(_: int, name: str) -> Component:
-        return all_readings(Latest(services.latest(node=name)["values"]))
-
-    @app.callback(
-        Output("node-now", "children"),
-        Input("node-tick", "n_intervals"),
-        State("node-name", "data"),
-        running=[(Output("node-tick", "disabled"), True, False)],
-        prevent_initial_call=True,
-    )
-    def refresh(_: int, name: str) -> list[Component]:
-        found = services.node(name)
-        if found is None:
-            raise dash.exceptions.PreventUpdate
-        return now(found, Latest(services.latest(node=name)["values"]), names())
+    fragments = Fragments(services)
+    serve(app.server, "node", fragments.now, "node")
+    serve(app.server, "node-facts", fragments.facts, "node")
+    serve(app.server, "node-readings", fragments.readings, "node")

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import dash
-from dash import Input, Output, dcc, html
+from dash import dcc, html
 from dash.development.base_component import Component
 
 from dashboard import formatting
+from dashboard.components.fragment import fragment, serve
 from dashboard.components.latest import number_cell
 from dashboard.components.table import Content, Row, pairs, panel, table
 from dashboard.layout.shell import MARKS
@@ -17,6 +18,7 @@ from dashboard.services import Answer, Services
 from telemetry import catalog
 from telemetry.model import Unit
 
+PATH = "/status"
 REFRESH_MS = 5_000
 COLUMNS = (
     "Target",
@@ -136,29 +138,12 @@ def body(status: Answer, absent: Answer) -> list[Component]:
     ]
 
 
-def page(status: Answer, absent: Answer) -> Component:
-    """The whole page."""
-    return html.Main(
-        [dcc.Interval(id="status-tick", interval=REFRESH_MS), html.Div(body(status, absent), id="status-body")],
-        className="page status",
-    )
+def page() -> Component:
+    """The page: one fragment."""
+    return html.Main([fragment("status", REFRESH_MS)], className="page status")
 
 
 def register(app: dash.Dash, services: Services) -> None:
-    """Bind the page to /status and to the services."""
-    dash.register_page(
-        "status",
-        path="/status",
-        title="Status · Tachograph",
-        name="Status",
-        layout=lambda **_: page(services.status(), services.absences()),
-    )
-
-    @app.callback(
-        Output("status-body", "children"),
-        Input("status-tick", "n_intervals"),
-        running=[(Output("status-tick", "disabled"), True, False)],
-        prevent_initial_call=True,
-    )
-    def refresh(_: int) -> list[Component]:
-        return body(services.status(), services.absences())
+    """Bind the page to /status and its content to the services."""
+    dash.register_page("status", path=PATH, title="Status · Tachograph", name="Status", layout=lambda **_: page())
+    serve(app.server, "status", lambda: (body(services.status(), services.absences()), 200))

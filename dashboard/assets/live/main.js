@@ -2,6 +2,8 @@
 
 import { showAge } from "./age.js";
 import { Cards } from "./cards.js";
+import { Faults } from "./faults.js";
+import { lookForFragments, startFragments } from "./fragments.js";
 import { Charts } from "./history.js";
 import { FleetMap } from "./map.js";
 import { Plots } from "./plots.js";
@@ -15,7 +17,7 @@ const MINUTES = 15, KEEP_MS = MINUTES * 60000, AGE_MS = 1000;
 const VIEWS = [Plots, FleetMap, Cards, Tiles];
 const state = new State();
 const waiting = [];
-let charts = null, views = [], root = null, linked = true, drawn = 0, cost = 0, asked = false, fresh = null;
+let charts = null, faults = null, views = [], root = null, linked = true, drawn = 0, cost = 0, asked = false, fresh = null;
 
 function mount(next) {
   if (next === root) return;
@@ -30,16 +32,6 @@ function mountCharts(place) {
   if (place === (charts?.root ?? null)) return;
   charts?.close();
   charts = place ? new Charts(place) : null;
-}
-
-// Instants that the server wrote as numbers, in the viewer's zone.
-function writeInstants(entry) {
-  for (const place of entry.querySelectorAll("time[data-instant]")) {
-    const instant = new Date(Number(place.dataset.instant)), text = instant.toLocaleString();
-    if (place.textContent === text) continue;
-    place.dateTime = instant.toISOString();
-    place.textContent = text;
-  }
 }
 
 function draw() {
@@ -87,7 +79,9 @@ function watch() {
     if (entry.querySelector(".bar") && (live || entry.querySelector("main"))) first?.remove();
     mount(live ?? (first?.isConnected ? first.querySelector("[data-live-root]") : null));
     mountCharts(entry.querySelector("[data-series-node]"));
-    writeInstants(entry);
+    lookForFragments();
+    const panel = entry.querySelector("[data-faults]");
+    if (panel) faults ??= new Faults(panel, () => state.message?.nodes.map((node) => node.name) ?? []);
     for (const link of document.querySelectorAll(".menu-link[href]")) {
       if (link.getAttribute("href") === location.pathname) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
@@ -104,7 +98,7 @@ function watch() {
 
 // Links made here behave like Dash's own: a page change without a reload.
 document.addEventListener("click", (event) => {
-  const link = event.target.closest?.("a.tile, a.inside");
+  const link = event.target.closest?.("a.tile, a.inside, .fragment a[href^='/']");
   if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey) return;
   event.preventDefault();
   history.pushState({}, "", link.href);
@@ -115,6 +109,7 @@ document.addEventListener("click", (event) => {
 // The snapshot in the HTML has the numbers; what was recorded comes with the stream's bootstrap.
 function begin() {
   startTheme();
+  startFragments();
   fresh = JSON.parse(document.getElementById("snapshot").textContent);
   watch();
   ask();

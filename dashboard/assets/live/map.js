@@ -98,6 +98,7 @@ export class FleetMap {
   // Everything again from what was recorded.
   redraw() {
     const { history, message } = this.state, metric = this.metric;
+    this.ramp = null;
     if (!metric || !message || !this.size || !this.measure(message.nodes)) return;
     const rows = history.map[metric.key] ?? [];
     this.ramp = makeRamp(metric, rows, message.map[metric.key] ?? [], colour);
@@ -111,6 +112,7 @@ export class FleetMap {
 
   advance() {
     const { message } = this.state;
+    if (!this.size?.width) return;
     if (!this.ramp || message.nodes.length !== this.pixels.height) return this.redraw();
     const values = message.map[this.metric.key] ?? [];
     if (values.some((value) => value !== null && this.ramp.outside(value))) return this.redraw();

@@ -36,6 +36,11 @@ export function shortNames(names, most = 10) {
   return names.map((name) => (cut > 1 ? name.slice(cut) : name));
 }
 
+// As much of a problem's words as a tile has room for: "is throttling (software thermal)" is "throttling".
+export function brief(text) {
+  return text.replace(/^(is|has an?|has) /, "").replace(/ \(.*\)$/, "");
+}
+
 export class Tiles {
   constructor(root, state) {
     this.root = root.querySelector("[data-tiles]");
@@ -103,7 +108,7 @@ export class Tiles {
     setAttribute(tile.link, "data-level", node.level);
     setAttribute(tile.link, "title", node.text ? `${node.name}: ${node.text}` : node.name);
     setText(tile.mark, MARKS[node.level] ?? "");
-    setText(tile.said, node.text);
+    setText(tile.said, brief(node.text));
     const lost = node.text !== "" && this.shown.every((at) => node.cells[at][2] === "unknown");
     setAttribute(tile.link, "data-lost", lost ? "true" : "");
     this.shown.forEach((at, position) => setCell(tile.cells[position], node.cells[at]));
