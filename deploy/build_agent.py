@@ -29,8 +29,10 @@ UNUSED = "from ctypes.util import find_library\n"
 FIRST_DATE = (1980, 1, 1, 0, 0, 0)
 """Of every file in the archive, so that the same sources give the same bytes."""
 MAIN = '''"""Starts the node agent from the folder that fits this Python."""
+import gc
 import sys
 
+gc.disable()  # there is no garbage to look for while modules load; the agent turns it on when it has started
 if sys.version_info < (3, 11):
     sys.exit("tachograph-agent needs Python 3.11 or newer")
 folder = "py%d%d" % sys.version_info[:2]

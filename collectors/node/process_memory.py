@@ -33,6 +33,7 @@ def shrink() -> None:
     """Give back the memory that starting took; what is left now stays, and need not be looked through for garbage."""
     gc.collect()
     gc.freeze()
+    gc.enable()
     _call("malloc_trim", 0)
 
 
