@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from types import SimpleNamespace
 
 import pytest
 
-from collectors.node.nvml import STALLED_AFTER_S, Watched
-from collectors.node.nvml_calls import field_value
-from collectors.node.nvml_gpu import merged, unified
+from collectors.node.nvml import STALLED_AFTER_S
 from collectors.node.nvml_states import gpus_on_bus
-from collectors.node.reading import Reading
 from collectors.node.rounds import Rounds, Snapshot
 from collectors.node.state import facts_of, state
 from collectors.node.tree import Tree
@@ -99,26 +95,6 @@ def test_three_ways_to_share_the_machines_memory(node: MakeNode, nvml: Stub, sce
     snapshot = Watch(node()).after(0)
     assert facts_of(snapshot.readings)["gpu.0.memory"] == "unified"
     assert not [name for name in gpu(snapshot) if name.startswith("gpu_memory")]
-
-
-@pytest.mark.parametrize(
-    ("total", "supported", "machine_total", "memory_clock", "expected"),
-    [
-        (None, False, 100, False, True),
-        (0, True, 100, True, True),
-        (90, True, 100, False, True),
-        (110, True, 100, False, True),
-        (89, True, 100, False, False),
-        (111, True, 100, False, False),
-        (100, True, 100, True, False),
-        (100, True, None, False, False),
-        (None, True, 100, False, None),
-    ],
-)
-def test_whose_memory(
-    total: int | None, supported: bool, machine_total: int | None, memory_clock: bool, expected: bool | None
-) -> None:
-    assert unified(total, supported, machine_total, memory_clock) is expected
 
 
 def test_two_cards_with_memory_of_their_own(node: MakeNode, nvml: Stub) -> None:
@@ -333,84 +309,3 @@ def recovered(watch: Watch) -> Snapshot:
         if snapshot.readings["nvml"].outcome == "ok":
             return snapshot
     raise AssertionError("NVML did not come back")
-
-
-def test_a_late_reading_serves_the_next_round_once() -> None:
-    finish, begun = threading.Event(), threading.Event()
-
-    def work(_asked: float) -> Reading:
-        begun.set()
-        finish.wait()
-        return Reading(reason="done")
-
-    watched = Watched(work)
-    assert watched.ask(100.0, patience_s=0.0) == 0.0
-    begun.wait()
-    assert watched.ask(104.0, patience_s=0.0) == 4.0
-    finish.set()
-    while isinstance(answer := watched.ask(101.5, patience_s=0.05), float):
-        pass
-    assert answer.reason == "done"
-
-
-def test_a_reading_that_is_too_old_is_not_given_out() -> None:
-    gate = threading.Semaphore(1)
-
-    def work(asked: float) -> Reading:
-        gate.acquire()
-        return Reading(reason=f"{asked:g}")
-
-    watched = Watched(work)
-    first = watched.ask(100.0, patience_s=10.0)
-    assert isinstance(first, Reading)
-    assert watched.ask(101.0, patience_s=0.0) == 0.0
-    gate.release()
-    gate.release()
-    answer = watched.ask(110.0, patience_s=10.0)
-    while isinstance(answer, float):
-        answer = watched.ask(110.0, patience_s=10.0)
-    assert answer.reason == "110"
-
-
-def test_work_that_raises_does_not_end_the_thread() -> None:
-    answers = iter([ZeroDivisionError("x"), Reading(reason="well")])
-
-    def work(_asked: float) -> Reading:
-        answer = next(answers)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    watched = Watched(work)
-    broken = watched.ask(1.0, patience_s=10.0)
-    assert isinstance(broken, Reading)
-    assert (broken.outcome, broken.reason) == ("failed", "ZeroDivisionError: x")
-    whole = watched.ask(2.0, patience_s=10.0)
-    assert isinstance(whole, Reading)
-    assert whole.reason == "well"
-
-
-@pytest.mark.parametrize(
-    ("value_type", "raw", "expected"),
-    [
-        (0, b"\x00\x00\x00\x00\x00\x00\xf8?", 1.5),
-        (1, b"\xff\xff\xff\xff\x01\x00\x00\x00", 4294967295.0),
-        (2, b"\x01\x00\x00\x00\x01\x00\x00\x00", 4294967297.0),
-        (3, b"\x01\x00\x00\x00\x01\x00\x00\x00", 4294967297.0),
-        (4, b"\xff" * 8, -1.0),
-        (5, b"\xff" * 4 + b"\x00" * 4, -1.0),
-        (6, b"\xff" * 8, 65535.0),
-        (7, b"\xff" * 8, None),
-    ],
-)
-def test_field_values(value_type: int, raw: bytes, expected: float | None) -> None:
-    assert field_value(value_type, raw) == expected
-
-
-def test_lists_of_processes_are_merged_by_the_larger_number() -> None:
-    def process(pid: int, held: int | None) -> SimpleNamespace:
-        return SimpleNamespace(pid=pid, usedGpuMemory=held)
-
-    lists = ((process(1, 5), process(2, None), process(3, 7)), (process(1, 9), process(2, 4), process(3, None)))
-    assert merged(lists) == {1: 9, 2: 4, 3: 7}
-    assert merged(((process(1, None),), ())) == {1: None}
