@@ -41,8 +41,8 @@ def create_server(config: WebConfig, clock: Callable[[], int] = wall_clock, *, f
     return server
 
 
-def build(process: WebProcess) -> Flask:
-    """A Flask server with security, API and pages over a process."""
+def build(process: WebProcess, *, pages: bool = True) -> Flask:
+    """A Flask server with security, API and (unless told otherwise) pages over a process."""
     server = Flask("dashboard", static_folder=None)
     server.extensions["tachograph"] = process
     security.install(server, process.config)
@@ -55,8 +55,9 @@ def build(process: WebProcess) -> Flask:
         demo.register(api, process.config.demo_control_url)
     server.register_blueprint(api)
     health.register(server, process)
-    pages = create_app(process, server=server)
-    security.allow_scripts(server, pages.csp_hashes())
+    if pages:
+        app = create_app(process, server=server)
+        security.allow_scripts(server, app.csp_hashes())
     return server
 
 

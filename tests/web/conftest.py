@@ -31,8 +31,8 @@ class Web:
 
     @cached_property
     def server(self) -> Flask:
-        """The Flask server around it, made when it is first asked for."""
-        return build(self.process)
+        """The Flask server around it without the pages, made when it is first asked for."""
+        return build(self.process, pages=False)
 
     @cached_property
     def client(self) -> FlaskClient:

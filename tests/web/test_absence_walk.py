@@ -64,33 +64,43 @@ def make_unknown(world: World, metric: Metric) -> None:
 WAYS: dict[str, Callable[[World, Metric], None]] = {"taken away": take_away, "not a number": make_unknown}
 
 
-@pytest.fixture(scope="module", params=list(WAYS))
-def way(request: pytest.FixtureRequest) -> str:
-    """How metrics go missing."""
-    return str(request.param)
+class Worlds:
+    """Web processes over complete worlds from which some metrics are gone since GONE; each is made once."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._made: dict[tuple[str, ...], Web] = {}
+
+    def without(self, way: str, metrics: list[Metric]) -> Web:
+        """The one without these metrics."""
+        key = (way, *(metric.name for metric in metrics))
+        if key not in self._made:
+            world = World(self._folder / f"{len(self._made)}.db", nodes=2)
+            complete(world)
+            world.run(GONE - 30, GONE - 1)
+            for metric in metrics:
+                WAYS[way](world, metric)
+            world.run(GONE, LAST)
+            self._made[key] = Web(world)
+            self._made[key].step()
+        return self._made[key]
+
+    def close(self) -> None:
+        """Close them all."""
+        for web in self._made.values():
+            web.close()
+            web.world.close()
 
 
 @pytest.fixture(scope="module")
-def worlds(way: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Metric], Web]]:
-    """A web process over a complete world from which one metric is gone since GONE; each world is made once."""
-    made: dict[str, Web] = {}
-    folder: Path = tmp_path_factory.mktemp("absences")
+def worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worlds]:
+    """Makes worlds, and closes them at the end."""
+    made = Worlds(tmp_path_factory.mktemp("absences"))
+    yield made
+    made.close()
 
-    def without(metric: Metric) -> Web:
-        if metric.name not in made:
-            world = World(folder / f"{len(made)}.db", nodes=2)
-            complete(world)
-            world.run(GONE - 30, GONE - 1)
-            WAYS[way](world, metric)
-            world.run(GONE, LAST)
-            made[metric.name] = Web(world)
-            made[metric.name].step()
-        return made[metric.name]
 
-    yield without
-    for web in made.values():
-        web.close()
-        web.world.close()
+GROUPS = sorted({metric.group for metric in all_stored()})
 
 
 def values_of(web: Web, names: set[str]) -> list[dict[str, Any]]:
@@ -106,26 +116,33 @@ def dependents(metric: Metric) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("metric", all_stored(), ids=lambda metric: metric.name)
-def test_walk(worlds: Callable[[Metric], Web], metric: Metric) -> None:
-    web = worlds(metric)
+def check(web: Web, metric: Metric, gone: set[str]) -> None:
+    """Nothing that is made of a metric is known any more."""
     for one in values_of(web, dependents(metric)):
-        if one["labels"]["target"] not in (TARGETS[metric.scope], "cluster"):
-            continue
-        partly = isinstance(catalog.find(one["metric"]), Ratio) and _other_terms(one["metric"], metric)
-        assert partly or one["v"] is None, one
-        assert one["v"] is not None or one["reason"], one
+        if one["labels"]["target"] in (TARGETS[metric.scope], "cluster"):
+            assert one["v"] is None, one
+            assert one["reason"], one
     lines = web.get(f"series?metric={metric.name}&start={tick(GONE - 5)}&end={tick(LAST)}")["series"]
     for line in lines:
         late = [value for t, value in zip(line["t"], line["v"], strict=True) if t >= tick(GONE)]
         assert all(value is None for value in late), line["labels"]
+    assert metric.name in gone
 
 
-def _other_terms(name: str, gone: Metric) -> bool:
-    """Whether a ratio adds up several metrics, of which others are still there."""
-    ratio = catalog.find(name)
-    assert isinstance(ratio, Ratio)
-    return any(gone in side and len(side) > 1 for side in (ratio.numerator, ratio.denominator))
+@pytest.mark.parametrize("way", list(WAYS))
+@pytest.mark.parametrize("group", GROUPS)
+def test_whole_groups(worlds: Worlds, way: str, group: str) -> None:
+    metrics = [metric for metric in all_stored() if metric.group == group]
+    web = worlds.without(way, metrics)
+    for metric in metrics:
+        check(web, metric, {one.name for one in metrics})
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("way", list(WAYS))
+@pytest.mark.parametrize("metric", all_stored(), ids=lambda metric: metric.name)
+def test_each_alone(worlds: Worlds, way: str, metric: Metric) -> None:
+    check(worlds.without(way, [metric]), metric, {metric.name})
 
 
 CELLS = {
@@ -152,11 +169,12 @@ OVER_THE_PAST = {"decode.mean", "decode.peak", "decode.peak_1s", "ttft.p50", "it
 """Cells of a longer time, which still tell of what happened before."""
 
 
+@pytest.mark.parametrize("way", list(WAYS))
 @pytest.mark.parametrize(("key", "name"), list(CELLS.items()))
-def test_cells(worlds: Callable[[Metric], Web], key: str, name: str) -> None:
+def test_cells(worlds: Worlds, way: str, key: str, name: str) -> None:
     found = catalog.find(name)
     assert isinstance(found, Metric)
-    message = worlds(found).process.hub.latest()[1]
+    message = worlds.without(way, [found]).process.hub.latest()[1]
     assert message is not None
     text, _, state, reason = message["cells"][key]
     if key in OVER_THE_PAST and state == "ok":
