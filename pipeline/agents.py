@@ -34,14 +34,30 @@ class AgentEvent:
 
 @dataclass(frozen=True)
 class AgentState:
-    """What a state page says. processes and readings are JSON as shown on pages."""
+    """What a state page says. processes and readings are JSON as shown on pages.
+
+    time_s: the node's wall clock at the moment; started_s: when its agent started; both 0 where not said.
+    """
 
     sequence: int = 0
+    time_s: float = 0.0
+    started_s: float = 0.0
     goodbye: bool = False
     facts: Mapping[str, str] = field(default_factory=dict)
     processes: tuple[Mapping[str, Any], ...] = ()
     events: tuple[AgentEvent, ...] = ()
     readings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def mark(self) -> str:
+        """How far its events have been read, as a text that outlives the collector."""
+        return f"{self.started_s:.0f}/{self.sequence}"
+
+    def unread(self, mark: str | None) -> list[AgentEvent]:
+        """Events that are news to somebody who read up to `mark`: none of the baseline, none read before."""
+        started, _, sequence = (mark or "").partition("/")
+        read = int(sequence) if started == f"{self.started_s:.0f}" and sequence.isdigit() else 0
+        return [event for event in self.events if not event.baseline and event.sequence > read]
 
 
 def parse_state(body: bytes) -> AgentState | None:
@@ -56,8 +72,8 @@ def parse_state(body: bytes) -> AgentState | None:
     processes = tuple(_process(one) for one in _list(page.get("processes")) if isinstance(one, dict))
     events = tuple(_event(one) for one in _list(page.get("events")) if isinstance(one, dict))
     readings = {_text(name): _reading(one) for name, one in _items(page.get("readings")) if isinstance(one, dict)}
-    sequence = _number(page.get("sequence"))
-    return AgentState(int(sequence or 0), page.get("goodbye") is True, facts, processes, events, readings)
+    sequence, time_s, started_s = (_number(page.get(name)) or 0.0 for name in ("sequence", "time_s", "started_s"))
+    return AgentState(int(sequence), time_s, started_s, page.get("goodbye") is True, facts, processes, events, readings)
 
 
 def _items(value: Any) -> list[tuple[Any, Any]]:

@@ -13,7 +13,7 @@ import numpy as np
 from pipeline.absences import AbsenceBook
 from pipeline.clock import HubClock
 from pipeline.config import CollectorConfig, TargetConfig
-from pipeline.hub import STARTED_FACT, Hub
+from pipeline.hub import READ_FACT, STARTED_FACT, Hub
 from pipeline.sampler import Sampler
 from pipeline.targets import Target
 from pipeline.upkeep import Upkeep
@@ -24,6 +24,8 @@ from storage.records import Row
 from storage.store import Store, open_store
 from telemetry.catalog import cluster
 from telemetry.model import Series
+
+FOREVER_MS = 2**62
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +38,11 @@ def run(config: CollectorConfig) -> int:
         log.error("%s", error)
         return 1
     try:
+        store.claim()
         asyncio.run(_main(config, store))
+    except StoreError as error:
+        log.error("%s", error)
+        return 1
     finally:
         store.close()
     return 0
@@ -59,7 +65,6 @@ async def _main(config: CollectorConfig, store: Store) -> None:
 
 def build(config: CollectorConfig, store: Store, clock: HubClock, monotonic: Callable[[], float]) -> Sampler:
     """A sampler over the configured targets that goes on where the store ends. monotonic: seconds."""
-    now_ms = round(clock.at(monotonic() * 1000.0))
     last = store.last_rows()
     # Engines first: their answers must not queue behind those of many nodes, since their time decides how often we ask.
     targets = [
@@ -67,12 +72,14 @@ def build(config: CollectorConfig, store: Store, clock: HubClock, monotonic: Cal
         for one in (*config.engines, *config.nodes)
     ]
     names = {target.name for target in targets}
-    still_open = [one for one in store.absences(0, now_ms) if one.end_ms is None and one.target in names]
+    still_open = [one for one in store.absences(0, FOREVER_MS) if one.end_ms is None and one.target in names]
     hub = Hub(config, store, targets, AbsenceBook(still_open))
     hub.prefills.totals.update(_prefills(store, last))
-    for fact in store.facts(at_ms=now_ms):
-        if fact.target in names:
+    for fact in store.facts():
+        if fact.target in names and fact.end_ms is None:
             hub.remember_fact(fact.target, fact.name, fact.value)
+    for target in targets:
+        target.read_up_to = hub.fact(target.name, READ_FACT)
     return Sampler(targets, hub, Writer(store), clock, config.interval_s, monotonic)
 
 

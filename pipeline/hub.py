@@ -29,6 +29,8 @@ WINDOW_MS = 120_000
 TARGETS_EVERY_MS = 10_000
 STARTED_FACT = "started_s"
 """Start of an engine's process by its own clock; tells a collector that starts anew whether the engine did too."""
+READ_FACT = "events_read"
+"""How far an agent's events have been read, so that a collector that starts anew tells none twice."""
 MODEL_FACTS = ("served_models", "model_alias")
 READS_FOR = {
     "nvml": "gpu",
@@ -89,10 +91,19 @@ class Hub:
         if name in MODEL_FACTS:
             self._models[target] = value.split(",")[0].strip()
 
-    def learn_events(self, target: str, events: Iterable[AgentEvent], now_ms: int) -> None:
-        """Lines that an agent told; a fatal one is remembered for engines that fall silent."""
-        for event in events:
-            self.note_event(target, event.kind, event.text, now_ms, event.labels)
+    def fact(self, target: str, name: str) -> str | None:
+        """A fact as it is known now."""
+        return self._facts.get((target, name))
+
+    def learn_state(self, target: Target, fresh: Iterable[AgentEvent], now_ms: int) -> None:
+        """What a node's state page told; a fatal event is remembered for engines that fall silent.
+
+        An event is dated by its age on the node's own clock, so that a skewed clock moves none.
+        """
+        self.learn_facts(target.name, {**target.state.facts, READ_FACT: target.state.mark}, now_ms)
+        for event in fresh:
+            age_ms = max(target.state.time_s - event.time_s, 0.0) * 1000 if target.state.time_s else 0.0
+            self.note_event(target.name, event.kind, event.text, round(now_ms - age_ms), event.labels)
             if event.fatal:
                 for other in self._targets.values():
                     other.note(fatal=True)

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from pipeline.agents import AgentEvent
 from pipeline.clock import HubClock
 from pipeline.hub import Hub
 from pipeline.targets import Target
@@ -113,11 +112,9 @@ class Sampler:
             target.busy = False
 
     async def _ask_state(self, target: Target, sample: Sample) -> None:
-        events: list[AgentEvent] | None = await target.read_state(sample.at_ms, sample)
-        if events is not None:
-            now_ms = round(sample.at_ms)
-            self.hub.learn_facts(target.name, target.state.facts, now_ms)
-            self.hub.learn_events(target.name, events, now_ms)
+        fresh = await target.read_state(sample.at_ms, sample)
+        if fresh is not None:
+            self.hub.learn_state(target, fresh, round(sample.at_ms))
 
     async def _ask_facts(self, target: Target) -> None:
         facts = await target.read_facts()

@@ -76,6 +76,7 @@ class Target:
         self.config = config
         self.health = Health()
         self.state = AgentState()
+        self.read_up_to: str | None = None
         self.before = Before()
         self.politeness = Politeness(interval_s, by_cost=not self.is_node)
         self.facts = FactReader()
@@ -158,8 +159,9 @@ class Target:
         state = parse_state(reply.body) if reply.outcome is Outcome.OK else None
         if state is None:
             return None
-        self.state = state
-        return [event for event in state.events if not event.baseline]
+        fresh = state.unread(self.read_up_to)
+        self.state, self.read_up_to = state, state.mark
+        return fresh
 
     def note(self, **changes: Any) -> None:
         """Remember something about the time before a silence."""

@@ -1,0 +1,154 @@
+"""An agent's state page: facts and events reach the store, each event once, dated by its age on the node's clock."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pipeline.config import TargetKind
+from storage.records import Event, Fact
+from storage.store import open_store
+from telemetry.catalog import host
+from telemetry.states import Before
+from tests.pipeline.test_sampler import Stage
+
+PAGE = f"tachograph_{host.AGENT_EVENTS.name} {{}}\ntachograph_{host.CPU_CORES.name} 20\n"
+
+
+class Node(Stage):
+    """A node whose agent has events to tell. Its wall clock is an hour ahead."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, TargetKind.NODE)
+        self.state: dict[str, object] = {}
+
+    def answer(self, where: str) -> tuple[int, bytes]:
+        if where.startswith("/state"):
+            self.asked.append(where)
+            return 200, json.dumps(self.state).encode()
+        return super().answer(where)
+
+    def tells(self, second: float, *events: tuple[int, float, str, bool], started: float = 3000) -> None:
+        last = max((event[0] for event in events), default=0)
+        self.body = PAGE.format(last).encode()
+        listed = [
+            {"sequence": number, "time_s": 3600 + at, "kind": kind, "text": f"{kind}!", "labels": {}, "baseline": old}
+            for number, at, kind, old in events
+        ]
+        facts = {"kernel": "6.17.0-1021-nvidia"}
+        self.state = {"sequence": last, "time_s": 3600 + second, "started_s": started, "facts": facts, "events": listed}
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Node:
+    return Node(tmp_path / "store.db")
+
+
+def told(path: Path) -> list[Event]:
+    store = open_store(str(path), writer=False, now_ms=0)
+    events = store.events(0, 10**9)
+    store.close()
+    return events
+
+
+def test_an_event_is_dated_by_its_age(node: Node) -> None:
+    async def story(node: Stage) -> None:
+        assert isinstance(node, Node)
+        node.tells(20, (1, 5.0, "xid", False))
+        await node.tick(20)
+        await node.tick(21)
+
+    node.play(story)
+    assert [(event.at_ms, event.target, event.kind, event.text) for event in told(node.path)] == [
+        (5_000, "one", "xid", "xid!")
+    ]
+
+
+def test_what_was_there_before_the_agent_is_no_event(node: Node) -> None:
+    async def story(node: Stage) -> None:
+        assert isinstance(node, Node)
+        node.tells(20, (1, -900.0, "xid", True), (2, 15.0, "link", False))
+        await node.tick(20)
+        await node.tick(21)
+
+    node.play(story)
+    assert [event.kind for event in told(node.path)] == ["link"]
+
+
+def test_no_event_is_told_twice_by_a_collector_that_starts_again(node: Node) -> None:
+    async def first(node: Stage) -> None:
+        assert isinstance(node, Node)
+        node.tells(20, (1, 10.0, "xid", False))
+        await node.tick(20)
+        await node.tick(21)
+
+    async def second(node: Stage) -> None:
+        assert isinstance(node, Node)
+        node.tells(60, (1, 10.0, "xid", False), (2, 59.0, "aer", False))
+        await node.tick(60)
+        await node.tick(61)
+
+    node.play(first)
+    node.play(second)
+    assert [event.kind for event in told(node.path)] == ["xid", "aer"]
+
+
+def test_an_agent_that_starts_again_counts_its_events_anew(node: Node) -> None:
+    async def story(node: Stage) -> None:
+        assert isinstance(node, Node)
+        node.tells(20, (1, 10.0, "xid", False), (2, 11.0, "link", False))
+        await node.tick(20)
+        node.tells(40, (1, 39.0, "aer", False), started=3630)
+        await node.tick(40)
+        await node.tick(41)
+
+    node.play(story)
+    assert [event.kind for event in told(node.path)] == ["xid", "link", "aer"]
+
+
+def test_state_is_read_when_there_is_news_and_else_every_ten_seconds(node: Node) -> None:
+    async def story(node: Stage) -> None:
+        assert isinstance(node, Node)
+        node.tells(20)
+        for second in (20, 21, 25, 29):
+            await node.tick(second)
+        node.tells(30, (1, 29.5, "xid", False))
+        await node.tick(29.9)
+        await node.tick(30.9)
+        await node.tick(40.9)
+
+    node.play(story)
+    assert [where for where in node.asked if where != "/metrics"] == [
+        "/state?after=0",
+        "/state?after=0",
+        "/state?after=1",
+    ]
+
+
+def test_facts_are_stored_once(node: Node) -> None:
+    async def story(node: Stage) -> None:
+        assert isinstance(node, Node)
+        node.tells(20)
+        for second in (20, 31, 42, 53):
+            await node.tick(second)
+
+    node.play(story)
+    store = open_store(str(node.path), writer=False, now_ms=0)
+    assert store.facts("one", name="kernel") == [Fact("one", "kernel", "6.17.0-1021-nvidia", 20_000, None)]
+    store.close()
+
+
+@pytest.mark.parametrize(("kind", "fatal"), [("oom", True), ("link", False)])
+def test_a_fatal_event_is_remembered_for_engines_that_fall_silent(node: Node, kind: str, fatal: bool) -> None:
+    remembered: list[Before] = []
+
+    async def story(node: Stage) -> None:
+        assert isinstance(node, Node)
+        node.tells(20, (1, 19.0, kind, False))
+        await node.tick(20)
+        remembered.append(node.sampler.targets[0].before)
+
+    node.play(story)
+    assert remembered[0].fatal is fatal
