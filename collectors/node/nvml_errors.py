@@ -38,14 +38,22 @@ REASONS = {
     pynvml.NVML_ERROR_RESET_REQUIRED: "the GPU needs a reset",
     pynvml.NVML_ERROR_GPU_NOT_FOUND: "the GPU is no longer there",
 }
-ENDING = frozenset({LOST, NO_DRIVER, DRIVER_MISMATCH})
-"""After one of these no further call to the GPU is worth its time."""
+WHOLE = frozenset(
+    {
+        pynvml.NVML_ERROR_UNINITIALIZED,
+        pynvml.NVML_ERROR_LIBRARY_NOT_FOUND,
+        pynvml.NVML_ERROR_DRIVER_NOT_LOADED,
+        pynvml.NVML_ERROR_LIB_RM_VERSION_MISMATCH,
+    }
+)
+"""After one of these NVML is started anew; after all others only the one call, or the one GPU, is without an answer."""
 
 
 def unavailable(error: Any) -> UnavailableError:
-    """State and reason of an NVMLError."""
+    """State and reason of an NVMLError, and whether it concerns NVML as a whole."""
     code = int(error.value)
-    return UnavailableError(STATES.get(code, FAILED), REASONS.get(code, f"NVML error {code}: {error}"))
+    reason = REASONS.get(code, f"NVML error {code}: {error}")
+    return UnavailableError(STATES.get(code, FAILED), reason, whole=code in WHOLE)
 
 
 def attempt(ask: Callable[[], Any]) -> tuple[Any, str]:
@@ -54,6 +62,6 @@ def attempt(ask: Callable[[], Any]) -> tuple[Any, str]:
         return ask(), OK
     except pynvml.NVMLError as error:
         why = unavailable(error)
-        if why.state in ENDING or error.value == pynvml.NVML_ERROR_UNINITIALIZED:
+        if why.whole or why.state == LOST:
             raise why from error
         return None, why.state if why.state == NOT_SUPPORTED else why.reason

@@ -63,7 +63,6 @@ class Gpu:
             value, why = self._ask(fact.name, fact.ask)
             if why == OK and value not in (None, ""):
                 self.facts[f"gpu.{self.index}.{fact.name}"] = str(value)
-        self._find_memory()
 
     def _ask(self, name: str, ask: Callable[[Handle], Any]) -> tuple[Any, str]:
         self._asked(name)
@@ -82,7 +81,9 @@ class Gpu:
         """All numbers; UnavailableError when the GPU is lost. What cannot be had is a fact `gpu.N.reading.CALL`."""
         if self._handle is None:
             self._describe()
-        reading, outcomes = Reading(facts=dict(self.facts)), {}
+        if self.memory_kind is None:
+            self._find_memory()
+        reading, outcomes = Reading(facts=dict(self.facts)), dict[str, str]()
         for call in CALLS:
             value, outcomes[call.name] = self._ask(call.name, call.ask)
             reading.add(call.metric, value, self.index)

@@ -8,10 +8,10 @@ from typing import Any
 import pynvml
 
 from collectors.node.memory import parse_meminfo
-from collectors.node.nvml_errors import unavailable
+from collectors.node.nvml_errors import attempt, unavailable
 from collectors.node.nvml_gpu import Asked, Gpu
 from collectors.node.nvml_states import DRIVER_MISMATCH, LOST, NO_DRIVER, UnavailableError
-from collectors.node.reading import FAILED, OK, Reading, nothing_here
+from collectors.node.reading import FAILED, OK, Reading
 from collectors.node.tree import Tree
 from telemetry.catalog import gpu
 
@@ -30,7 +30,7 @@ def unload() -> None:
 class Library:
     """NVML from one start to the next; all of it runs in the one NVML thread.
 
-    `asked` is told the name of each call before it is made, for the watchdog. `gpus` is how many there were last.
+    `asked` is told the name of each call before it is made, for the watchdog. `gpus` is how many it named last.
     """
 
     def __init__(self, tree: Tree, sees_processes: bool, asked: Asked) -> None:
@@ -57,7 +57,7 @@ class Library:
             if self._why is not None and now < self._retry_at:
                 raise self._why
             self._gpus = self._open()
-            self.gpus = len(self._gpus)
+            self.gpus = len(self._gpus) or None
         return self._gpus
 
     def _open(self) -> list[Gpu]:
@@ -65,10 +65,11 @@ class Library:
         self._asked("init")
         try:
             pynvml.nvmlInit()
-            self._facts = {"driver_version": pynvml.nvmlSystemGetDriverVersion()}
             count = pynvml.nvmlDeviceGetCount()
         except pynvml.NVMLError as error:
             raise unavailable(error) from error
+        version, why = attempt(pynvml.nvmlSystemGetDriverVersion)
+        self._facts = {"driver_version": version} if why == OK else {}
         return [Gpu(index, total, self._asked) for index in range(count)]
 
     def _shut_down(self) -> None:
@@ -88,21 +89,19 @@ class Library:
         self._why, self._retry_at = why, now + RETRY_S
 
     def _read_gpus(self, gpus: list[Gpu], now: float) -> Reading:
-        whole, lost = Reading(facts=dict(self._facts)), []
+        whole = Reading(facts=dict(self._facts))
         for one in gpus:
             try:
                 self._add(whole, one.read(self._sees_processes))
             except UnavailableError as why:
-                if why.state != LOST:
+                if why.whole:
                     raise
-                lost.append(why)
-                whole.add(gpu.GPU_READING_STATE, gpu.READING_STATES.index(LOST), one.index)
-                whole.facts |= one.facts
-        if lost:
-            whole.reason = lost[0].reason
-            self._reopen_at = now + RETRY_S if self._reopen_at is None else self._reopen_at
+                if why.state == LOST and self._reopen_at is None:
+                    self._reopen_at = now + RETRY_S
+                self._add(whole, Reading(facts=one.facts, reason=why.reason))
+                whole.add(gpu.GPU_READING_STATE, gpu.READING_STATES.index(why.state), one.index)
         if not gpus:
-            return nothing_here("the driver finds no GPU")
+            raise UnavailableError(LOST, "the driver finds no GPU")
         whole.outcome = FAILED if whole.reason else OK
         return whole
 

@@ -72,6 +72,13 @@ class Tree:
         root = os.path.realpath(self.root) if self.root else ""
         return real[len(root) :] if real.startswith(root) else real
 
+    def target(self, path: str) -> str | None:
+        """Last part of what a link points to, whether that is there or not; None when there is no such link."""
+        try:
+            return os.path.basename(os.readlink(self.root + path))
+        except OSError:
+            return None
+
     def exists(self, path: str) -> bool:
         """Whether the path is there."""
         return os.path.exists(self.root + path)

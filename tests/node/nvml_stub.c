@@ -40,7 +40,7 @@ static int is(const char *name) {
 #endif
 
 static long index_of(void *handle) { return (long)handle - 1; }
-static int discrete(void) { return is("discrete") || is("one-lost") || is("big-card"); }
+static int discrete(void) { return is("discrete") || is("one-lost") || is("one-forbidden") || is("big-card"); }
 
 static ret_t gate(void *handle) {
     if (!started) return UNINITIALIZED;
@@ -67,9 +67,10 @@ ret_t nvmlShutdown(void) {
     return OK;
 }
 const char *nvmlErrorString(ret_t code) { (void)code; return "stub error"; }
-ret_t nvmlSystemGetDriverVersion(char *text, u32 size) { (void)size; strcpy(text, "580.142"); return OK; }
+ret_t nvmlSystemGetDriverVersion(char *text, u32 size) { (void)size; if (is("broken")) return 999; strcpy(text, "580.142"); return OK; }
 ret_t nvmlDeviceGetCount_v2(u32 *count) { *count = is("no-gpu") ? 0 : discrete() ? 2 : 1; return OK; }
 ret_t nvmlDeviceGetHandleByIndex_v2(u32 index, void **handle) {
+    if (is("one-forbidden") && index == 1) return 4;
     *handle = (void *)(long)(index + 1);
     return OK;
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 
@@ -260,6 +261,7 @@ def test_a_gpu_without_driver(node: MakeNode, nvml: Stub) -> None:
     snapshot = Watch(tree).after(0)
     assert state_of(snapshot) == "no driver"
     assert snapshot.readings["nvml"].outcome == "failed"
+    assert snapshot.readings["nvml"].reason == "the NVIDIA kernel driver is not loaded"
 
 
 def test_no_library_on_a_machine_without_gpu_is_nothing(node: MakeNode) -> None:
@@ -276,11 +278,44 @@ def test_no_library_on_a_machine_with_gpu(node: MakeNode) -> None:
     assert state_of(snapshot) == "no driver"
 
 
-def test_a_driver_without_gpu(node: MakeNode, nvml: Stub) -> None:
+def test_a_driver_that_finds_no_gpu(node: MakeNode, nvml: Stub) -> None:
     nvml.play("no-gpu")
-    snapshot = Watch(node()).after(0)
+    watch = Watch(node())
+    snapshot = watch.after(0)
+    assert state_of(snapshot) == "lost", "the bus shows one"
+    assert snapshot.readings["nvml"].reason == "the driver finds no GPU"
+    nvml.play("idle")
+    assert state_of(watch.after(10)) == "ok"
+
+
+def test_a_gpu_that_another_driver_holds_is_not_missed(node: MakeNode, nvml: Stub) -> None:
+    nvml.play("no-gpu")
+    tree = node()
+    link = f"{tree.root}/sys/devices/pci000f:00/000f:00:00.0/000f:01:00.0/driver"
+    os.unlink(link)
+    assert gpus_on_bus(Tree(tree.root)) == 1, "it waits for its driver"
+    os.symlink("../../../../bus/pci/drivers/vfio-pci", link)
+    snapshot = Watch(tree).after(0)
     assert snapshot.readings["nvml"].outcome == "nothing here"
     assert gpu(snapshot) == {}
+
+
+def test_a_gpu_that_may_not_be_read_costs_only_itself(node: MakeNode, nvml: Stub) -> None:
+    nvml.play("one-forbidden")
+    snapshot = Watch(node()).after(0)
+    assert [state_of(snapshot, index) for index in (0, 1)] == ["ok", "failed"]
+    assert gpu(snapshot)['gpu_utilization_ratio{gpu="0"}'] == 0.4
+    assert snapshot.readings["nvml"].reason.startswith("NVML error 4: ")
+
+
+def test_whose_memory_is_asked_again_until_it_is_known(node: MakeNode, nvml: Stub) -> None:
+    nvml.play("broken")
+    watch = Watch(node())
+    assert "gpu.0.memory" not in facts_of(watch.after(0).readings)
+    nvml.play("idle")
+    facts = facts_of(watch.after(1).readings)
+    assert facts["gpu.0.memory"] == "unified"
+    assert facts["driver_version"] == "580.142", "by /proc, as NVML did not tell when it was started"
 
 
 def test_a_hang_stalls_nothing_else(node: MakeNode, nvml: Stub) -> None:
