@@ -6,7 +6,6 @@ A state machine without I/O: outcomes and instants go in, "ask now or not" comes
 from __future__ import annotations
 
 import math
-import statistics
 from collections import deque
 from dataclasses import dataclass, field
 
@@ -17,7 +16,7 @@ COST_FACTOR = 100.0
 MIN_INTERVAL_S, MAX_INTERVAL_S = 1.0, 10.0
 """Never more often, and never more rarely: a slow network must not blind us."""
 IDLE_NEEDED, IDLE_SAMPLES = 5, 15
-"""Scrapes that the median is taken of: the first ones pay for connecting and say nothing. Only idle ones, since a busy
+"""Scrapes that the fastest is taken of: the first ones pay for connecting and say nothing. Only idle ones, since a busy
 engine answers late without working on our page."""
 GONE_FIRST_S, GONE_LAST_S = 1.0, 10.0
 """Pause after a refused, silent or broken target: first and longest, doubling."""
@@ -26,13 +25,13 @@ DENIED_FIRST_S, DENIED_LAST_S = 10.0, 300.0
 _DENIED = (Outcome.NOT_FOUND, Outcome.UNAUTHORISED)
 
 
-def interval_ticks(median_scrape_s: float | None, tick_s: float) -> int:
-    """Ticks between two scrapes of an engine: 100 × median idle scrape time within 1 … 10 s, in whole ticks.
+def interval_ticks(scrape_s: float | None, tick_s: float) -> int:
+    """Ticks between two scrapes of an engine: 100 × its idle scrape time within 1 … 10 s, in whole ticks.
 
     >>> interval_ticks(None, 1.0), interval_ticks(0.004, 1.0), interval_ticks(0.0125, 1.0), interval_ticks(0.004, 0.5)
     (1, 1, 2, 2)
     """
-    wanted = min(max(MIN_INTERVAL_S, COST_FACTOR * (median_scrape_s or 0.0)), MAX_INTERVAL_S)
+    wanted = min(max(MIN_INTERVAL_S, COST_FACTOR * (scrape_s or 0.0)), MAX_INTERVAL_S)
     return max(1, math.ceil(wanted / tick_s - 1e-9))
 
 
@@ -60,8 +59,9 @@ class Politeness:
     @property
     def interval_s(self) -> float:
         """Nominal seconds between two scrapes of a healthy target."""
-        median = statistics.median(self._idle) if len(self._idle) >= IDLE_NEEDED else None
-        ticks = interval_ticks(median, self.tick_s)
+        # The fastest: waiting of our own only ever adds to what the page costs the engine.
+        fastest = min(self._idle) if len(self._idle) >= IDLE_NEEDED else None
+        ticks = interval_ticks(fastest, self.tick_s)
         return (ticks if self.by_cost else 1) * self.tick_s
 
     @property

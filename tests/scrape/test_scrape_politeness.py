@@ -47,14 +47,18 @@ def test_engine_is_asked_each_second_until_its_cost_is_known() -> None:
     assert polite.due(4.0)
 
 
-def test_median_of_the_last_idle_scrapes() -> None:
+def test_the_fastest_of_the_last_idle_scrapes_decides() -> None:
     polite = Politeness(tick_s=1.0)
     for second in range(15):
         polite.answered(second, 0.050, idle=True)
     assert polite.interval_s == 5.0
-    for second in range(8):
-        polite.answered(20 + second, 0.002, idle=True)
-    assert polite.interval_s == 1.0
+    polite.answered(20, 0.021, idle=True)
+    assert polite.interval_s == 3.0
+    for second in range(14):
+        polite.answered(21 + second, 0.090, idle=True)
+    assert polite.interval_s == 3.0
+    polite.answered(40, 0.090, idle=True)
+    assert polite.interval_s == 9.0, "the fast one is no longer among the last fifteen"
 
 
 def test_an_agent_is_asked_at_every_tick_whatever_it_costs() -> None:
