@@ -10,9 +10,10 @@ import dash
 import flask
 
 from dashboard import theme
-from dashboard.layout.first import first_screen, snapshot_text
+from dashboard.layout.first import first_screen
 from dashboard.layout.shell import shell
 from dashboard.pages import cluster, missing, node, status
+from dashboard.security import script_json
 from dashboard.services import Services
 
 ASSETS = Path(__file__).parent / "assets"
@@ -55,7 +56,7 @@ class App(dash.Dash):
             palette=theme.style_sheet(),
             assets=assets,
             preloads=preloads,
-            snapshot=snapshot_text(live),
+            snapshot=script_json(live),
             first=first_screen(live, flask.request.path, self.services.demo_control),
             **{key: parts[key] for key in ("metas", "title", "css", "app_entry", "config", "scripts", "renderer")},
         )

@@ -134,6 +134,11 @@ def text(value: float | None, unit: Unit) -> str:
     return " ".join(part for part in show(value, unit) if part)
 
 
+def beside(unit: str) -> str:
+    """A unit as it stands behind its number: after a space that does not break, or nothing."""
+    return f"\u00a0{unit}" if unit else ""
+
+
 def state(value: float | None, states: Sequence[str]) -> str:
     """Name of a state's code; "–" for an unknown value or a code without a name."""
     if value is None or math.isnan(value) or value != math.floor(value) or not 0 <= value < len(states):

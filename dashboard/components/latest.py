@@ -43,7 +43,7 @@ class Latest:
 
     def shown(self, metric: Metric | Ratio, **labels: str) -> Component:
         """The first value with these labels, or a dash with the reason."""
-        found = self.all(metric, **labels) or self.all(metric)
+        found = self.all(metric, **labels) or [entry for entry in self.all(metric) if not labels_of(entry)]
         return shown(found[0]) if found else unknown("not offered")
 
 
@@ -64,7 +64,7 @@ def unknown(reason: str) -> Component:
 def value_cell(number: str, unit: str, state: str = "ok", reason: str = "") -> Component:
     """A cell with its text in it, looking like the live ones."""
     return html.Span(
-        [html.B(number), html.I(unit)],
+        [html.B(number), html.I(formatting.beside(unit))],
         className="cell",
         **{"data-state": state, **({"title": reason} if reason else {})},
     )

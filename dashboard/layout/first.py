@@ -7,7 +7,6 @@ from html import escape
 from typing import Any
 from urllib.parse import unquote
 
-import orjson
 from dash.development.base_component import Component
 
 from dashboard.layout.shell import bar
@@ -15,13 +14,6 @@ from dashboard.layout.static import Raw, render
 from dashboard.pages import cluster, node, status
 
 Message = Mapping[str, Any]
-
-
-def snapshot_text(message: Message) -> str:
-    """The message as JSON that cannot end the script element it stands in."""
-    return (
-        orjson.dumps(message).decode().replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
-    )
 
 
 def page_at(path: str) -> Component | None:

@@ -12,6 +12,8 @@ from typing import Any
 
 from dash.development.base_component import Component
 
+from dashboard.formatting import beside
+
 Cells = Mapping[str, list[str]]
 ATTRIBUTES = {
     "className": "class",
@@ -46,7 +48,7 @@ def _filled(props: Mapping[str, Any], cells: Cells) -> Any:
     if key not in cells:
         return props.get("children")
     number, unit = cells[key][:2]
-    return Raw(f"<b>{escape(number)}</b><i>{escape(unit)}</i>")
+    return Raw(f"<b>{escape(number)}</b><i>{escape(beside(unit))}</i>")
 
 
 class Raw(str):

@@ -81,6 +81,11 @@ def test_a_longer_time_never_reads_shorter(seconds: float, factor: float) -> Non
     assert read(seconds) == pytest.approx(seconds, rel=0.06)
 
 
+def test_a_unit_stands_behind_a_space_that_does_not_break() -> None:
+    assert formatting.beside("W") == "\u00a0W"
+    assert formatting.beside("") == ""
+
+
 def test_states_have_names_and_an_unknown_code_has_none() -> None:
     states = ("ok", "lost")
     assert [formatting.state(code, states) for code in (0, 1.0, 2, -1, 0.5, math.nan, None)] == [

@@ -26,7 +26,7 @@ export function element(tag, className, text) {
 export function setCell(node, cell) {
   const [number, unit, state, reason] = cell;
   setText(node.firstChild, number);
-  setText(node.lastChild, unit);
+  setText(node.lastChild, unit && "\u00a0" + unit);
   setAttribute(node, "data-state", state);
   setAttribute(node, "title", reason);
 }

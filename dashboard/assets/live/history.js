@@ -9,8 +9,10 @@ const COLOURS = ["decode", "prefill", "util", "dim", "text"];
 const PATTERNS = ["solid", "dot"];
 
 export class Charts {
-  constructor(root) {
+  // root: the place of the charts; hubNow(): instant of the newest tick, because the browser's clock may be off.
+  constructor(root, hubNow) {
     this.root = root;
+    this.hubNow = hubNow;
     this.node = root.dataset.seriesNode;
     this.charts = [...root.querySelectorAll("[data-chart]")].map((box) => ({ box, ...JSON.parse(box.dataset.chart) }));
     this.back = root.querySelector("[data-back]");
@@ -33,7 +35,8 @@ export class Charts {
     clearTimeout(this.timer);
     if (!document.hidden) await Promise.all(this.charts.map((chart) => this.load(chart)));
     clearTimeout(this.timer);
-    if (!this.closed) this.timer = setTimeout(() => this.run(), EVERY_MS);
+    const soon = this.hubNow() === null ? LOOK_MS : EVERY_MS;
+    if (!this.closed) this.timer = setTimeout(() => this.run(), soon);
   }
 
   // Graphs appear when Plotly has loaded, often after the first answers.
@@ -58,7 +61,8 @@ export class Charts {
   }
 
   async load(chart) {
-    const end = Date.now();
+    const end = this.hubNow();
+    if (end === null) return;
     try {
       chart.answers = (await Promise.all(chart.lines.map((line) => this.ask(line, end)))).filter(Boolean);
     } catch {

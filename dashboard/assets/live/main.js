@@ -31,7 +31,7 @@ function mount(next) {
 function mountCharts(place) {
   if (place === (charts?.root ?? null)) return;
   charts?.close();
-  charts = place ? new Charts(place) : null;
+  charts = place ? new Charts(place, () => state.message?.tick ?? null) : null;
 }
 
 function draw() {

@@ -1,0 +1,111 @@
+"""What the Status page makes of its values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dashboard.pages import status
+from tests.dashboard.parts import attribute, rows, text, walk
+
+TARGET: dict[str, Any] = {
+    "name": "spark-03",
+    "state": "ok",
+    "level": "ok",
+    "reason": "",
+    "age_s": 1.25,
+    "url": "http://spark-03:9810",
+    "interval_s": 1.0,
+    "scrape_s": 0.0123,
+    "scrape_bytes": 23552.0,
+    "missed_ticks": 3,
+    "resets": 0,
+    "refused_series": 4,
+    "dropped_families": 2,
+    "clock_skew_s": -0.0025,
+    "version": "0.1.0",
+    "not_offered": ["Fan speed", "GPU memory"],
+}
+
+
+def test_a_target_with_everything() -> None:
+    row = rows(status.targets([TARGET], True, "Nodes", "none"))[1]
+    assert row == [
+        "● spark-03",
+        "ok",
+        "1.3 s ago",
+        "12.3 ms",
+        "23.0 KiB",
+        "1.0 s",
+        "3",
+        "0",
+        "−2.5 ms",
+        "6",
+        "0.1.0",
+        "2 Fan speed GPU memory",
+    ]
+
+
+def test_a_target_of_which_nothing_is_known() -> None:
+    names = ("age_s", "scrape_s", "scrape_bytes", "missed_ticks", "resets", "refused_series", "dropped_families")
+    nothing = {**TARGET, **dict.fromkeys((*names, "clock_skew_s", "version")), "not_offered": [], "level": "critical"}
+    nothing |= {"state": "refused", "reason": "no agent listens"}
+    row = rows(status.targets([nothing], False, "Engines", "none"))[1]
+    assert row == ["■ spark-03", "refused no agent listens", "never", "–", "–", "1.0 s", "–", "–", "–", "–", "–", "–"]
+
+
+def test_left_out_counts_what_is_known() -> None:
+    row = rows(status.targets([{**TARGET, "dropped_families": None}], True, "Nodes", "none"))[1]
+    assert row[9] == "4"
+
+
+def test_nodes_lead_to_their_pages_and_engines_do_not() -> None:
+    links = [attribute(part, "href") for part in walk(status.target_row(TARGET, True).head)]
+    assert "/node/spark-03" in links
+    assert not any(attribute(part, "href") for part in walk(status.target_row(TARGET, False).head))
+
+
+def test_no_target_says_what_to_do() -> None:
+    assert text(status.targets([], True, "Nodes", "None is watched.")) == "None is watched."
+    sentence = {"level": "empty", "text": "Nothing is watched yet", "worst": None}
+    body = status.body(
+        {"sentence": sentence, "versions": {}, "nodes": [], "engines": [], "deployments": []}, {"absences": []}
+    )
+    told = text(body)
+    assert "app.py run --node spark-01=http://10.0.0.1:9810" in told
+    assert "--engine http://10.0.0.1:8000" in told
+    assert "Nothing is absent" in told
+    assert "No engine has named a model yet." in told
+
+
+def test_deployments_and_versions() -> None:
+    found = [
+        {"name": "Kimi-K3", "model": "moonshotai/Kimi-K3", "engines": ["head"], "nodes": ["a", "b"], "phase": "idle"}
+    ]
+    assert rows(status.deployments(found))[1] == ["Kimi-K3", "moonshotai/Kimi-K3", "idle", "head", "2"]
+    assert text(status.versions({"tachograph": "0.1.0", "schema": 1, "numpy": "2"})) == (
+        "Tachograph 0.1.0 Store's schema 1 numpy 2"
+    )
+
+
+def test_absences_with_their_intervals() -> None:
+    found = [
+        {"target": "spark-03", "metric": "gpu_power_watts", "from": 1000, "to": None, "reason": "not supported"},
+        {"target": "head", "metric": None, "from": 1000, "to": 9000, "reason": "timed out"},
+        {"target": "head", "metric": "old_name", "from": 1000, "to": 9000, "reason": "not offered"},
+    ]
+    table = status.absences(found)
+    told = rows(table)[1:]
+    assert told == [
+        ["spark-03", "GPU power", "", "now", "not supported"],
+        ["head", "everything", "", "", "timed out"],
+        ["head", "old_name", "", "", "not offered"],
+    ]
+    instants = [attribute(part, "data-instant") for part in walk(table) if attribute(part, "data-instant")]
+    assert instants == ["1000", "1000", "9000", "1000", "9000"]
+    levels = [attribute(part, "data-level") for part in walk(table) if attribute(part, "data-level")]
+    assert levels == ["warning", "ok", "ok"]
+
+
+def test_the_list_of_absences_is_bounded() -> None:
+    one = {"target": "a", "metric": None, "from": 1, "to": 2, "reason": "x"}
+    assert len(rows(status.absences([one] * 500))) == 1 + status.MOST_ABSENCES
