@@ -181,6 +181,17 @@ def test_changed_numbers_are_taken_over_line_by_line() -> None:
         assert page.layout is layout
 
 
+def test_a_page_with_other_numbers_is_not_walked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    body = pages()["vllm-0.32/plain-1.prom"]
+    reader = PageReader("e")
+    first = reader.read(body)
+    monkeypatch.setattr(PageReader, "_walk", lambda *_: pytest.fail("walked"))
+    key = b'vllm:generation_tokens_total{engine="0",model_name="tiny-llama"} '
+    after = reader.read(body.replace(key, key + b"1"))
+    assert after.layout is first.layout
+    assert total(after, "generation_tokens_total") == float(f"1{total(first, 'generation_tokens_total'):.0f}")
+
+
 def test_bucket_without_an_edge_is_a_bad_line() -> None:
     for edge in ('le="x",', "", 'le="NaN",'):
         body = f'vllm:time_to_first_token_seconds_bucket{{{edge}engine="0"}} 3\nvllm:num_requests_waiting 1\n'
