@@ -55,9 +55,9 @@ def test_links() -> None:
 
 
 def test_the_store_gets_its_directory(tmp_path: Path) -> None:
-    configs.make_store_directory(f"sqlite:///{tmp_path}/a/t.db")
-    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o700
-    configs.make_store_directory(f"sqlite:///{tmp_path}/a/t.db")
+    configs.make_store_directory(f"sqlite:///{tmp_path}/state/a/t.db")
+    assert stat.S_IMODE((tmp_path / "state" / "a").stat().st_mode) == 0o700
+    configs.make_store_directory(f"sqlite:///{tmp_path}/state/a/t.db")
     configs.make_store_directory("postgresql+psycopg://h/db")
     (tmp_path / "file").write_text("")
     with pytest.raises(SettingsError, match=r"store: .* is wrong, expected a place that can be written"):

@@ -162,6 +162,11 @@ def test_waiting_for_a_port() -> None:
     assert answers == [True]
 
 
+def test_what_is_usual() -> None:
+    assert Pace() == Pace(first=0.5, longest=30, steady=60, grace=10)
+    assert not Child("collector", ("program",)).vital
+
+
 def test_pauses_double_up_to_a_limit_and_begin_anew() -> None:
     pace = Pace(first=0.5, longest=3, steady=60)
     pauses, pause = [], pace.first
