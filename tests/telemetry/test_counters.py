@@ -200,6 +200,14 @@ def test_rows_worked_out_together_equal_rows_worked_out_alone(
     assert np.array_equal(trailing_increase(frame.take(order), window_s * 1000.0), together[order], equal_nan=True)
 
 
+def test_targets_that_were_read_at_different_instants_are_worked_out_apart() -> None:
+    frame = table({series(target="a"): [0, 10, 20], series(target="b"): [0, 10, 20]})
+    frame.at_ms[1] += [0, 500, 1000]
+    found = trailing_increase(frame, 1500)
+    assert numbers(found[0]) == [None, None, 15]
+    assert numbers(found[1]) == [None, 10, 10]
+
+
 def reference(frame: Frame, row: int, column: int, window_ms: float) -> float | None:
     """The rule, sample by sample: walk back from a sample to the window's start, and give up at a gap or restart."""
     at, values = frame.at_ms[row], frame.values[row]
