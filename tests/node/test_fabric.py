@@ -249,6 +249,31 @@ def test_a_device_that_vanishes_costs_only_itself(node: MakeNode) -> None:
     assert series("link_up", "rocep1s0f1") not in values(rounds.snapshot().page), "it was looked for anew"
 
 
+def test_a_netdev_with_a_new_name_is_found_in_the_next_round(node: MakeNode) -> None:
+    tree, clock = node(), Clock()
+    rounds = Rounds(machine(tree, clock))
+    rounds.snapshot()
+    below = "devices/pci0000:00/0000:00:00.0/0000:01:00.1/net"
+    os.rename(f"{tree.root}/sys/{below}/enp1s0f1np1", f"{tree.root}/sys/{below}/eth5")
+    os.unlink(f"{tree.root}/sys/class/net/enp1s0f1np1")
+    os.symlink(f"../../{below}/eth5", f"{tree.root}/sys/class/net/eth5")
+    for lines in (0, 1):
+        clock.now += 1
+        found = values(rounds.snapshot().page)
+        assert sum(name == series("netdev_transmit_bytes_total", "rocep1s0f1") for name in found) == lines
+
+
+def test_a_management_port_with_a_new_name_is_found_in_the_next_round(node: MakeNode) -> None:
+    tree, clock = node(), Clock()
+    rounds = Rounds(machine(tree, clock))
+    rounds.snapshot()
+    os.rename(f"{tree.root}/sys/class/net/wlP9s9", f"{tree.root}/sys/class/net/wlan0")
+    clock.now += 1
+    assert 'management_up{interface="wlP9s9"}' not in values(rounds.snapshot().page)
+    clock.now += 1
+    assert values(rounds.snapshot().page)['management_up{interface="wlan0"}'] == 1
+
+
 def test_what_is_plugged_in_later_is_found_within_ten_seconds(node: MakeNode) -> None:
     tree, clock = node("uncabled"), Clock()
     rounds = Rounds(machine(tree, clock))
@@ -311,11 +336,17 @@ def test_every_classic_counter_stops_at_its_width(counter: str) -> None:
     assert at_maximum({counter: 2 ** BITS[counter] - 1}) == [counter]
 
 
+WIDTHS = {
+    4: {"local_link_integrity_errors", "excessive_buffer_overrun_errors"},
+    8: {"link_downed", "link_error_recovery", "port_rcv_constraint_errors", "port_xmit_constraint_errors"},
+    16: {"symbol_error", "port_rcv_errors", "port_rcv_remote_physical_errors", "port_rcv_switch_relay_errors"}
+    | {"port_xmit_discards", "VL15_dropped"},
+    32: {"port_xmit_wait"},
+}
+
+
 def test_the_widths() -> None:
-    assert BITS["link_downed"] == BITS["link_error_recovery"] == 8
-    assert BITS["local_link_integrity_errors"] == BITS["excessive_buffer_overrun_errors"] == 4
-    assert BITS["symbol_error"] == BITS["port_xmit_discards"] == BITS["VL15_dropped"] == 16
-    assert BITS["port_xmit_wait"] == 32
+    assert {name: bits for bits, names in WIDTHS.items() for name in names} == BITS
     assert set(TOLD) < set(BITS)
     assert at_maximum({}) is None
     assert at_maximum({"packet_seq_err": 2**32 - 1}) is None
