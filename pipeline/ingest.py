@@ -82,11 +82,11 @@ class Ingest:
 
     def take(self, page: Page, tick: int) -> Reading:
         """Unwrap and fold one page; `tick` is when it was asked for."""
-        restarted = self._restarted(page.started_s)
+        restarted, emptied = self._restarted(page.started_s), self._emptied(page)
         changed = self._shape is None or self._shape.layout is not page.layout
         shape = self._learn(page.layout) if changed or self._shape is None else self._shape
         self._shape = shape
-        if restarted:
+        if restarted or emptied:
             shape.reborn |= shape.counters
             self._known = {line: (raw, offset, True) for line, (raw, offset, _) in self._known.items()}
         self._resume(shape, page.raw)
@@ -100,6 +100,11 @@ class Ingest:
         if started_s is not None:
             self._started_s = started_s
         return before is not None and started_s is not None and started_s - before > STARTED_TOLERANCE_S
+
+    def _emptied(self, page: Page) -> bool:
+        """Whether an engine that had series now says that it has served nothing: a new process (Rust front end)."""
+        had = self._shape is not None and len(self._shape.layout.lines) > 0
+        return had and page.layout.facts.get("statistics") == "not yet"
 
     def _advance(self, shape: Shape, raw: Floats) -> dict[int, Step]:
         """Bring the offsets up to date; what each stored series went through that was no plain progress."""

@@ -22,6 +22,8 @@ from telemetry.model import Series
 from telemetry.states import Before, TargetState, Verdict, silent_engine, silent_node
 
 STATE_EVERY_MS = 10_000.0
+FRESH = frozenset({"not yet"})
+"""Reasons for a page without numbers that are no lack: the engine is there, and has served nothing so far."""
 LOADING_STATUS = 503
 """What servers that listen before their model is loaded answer meanwhile."""
 
@@ -121,7 +123,8 @@ class Target:
     def _succeed(self, sample: Sample, arrived_ms: float) -> None:
         layout = sample.layout
         why = layout.facts.get("statistics")
-        verdict = Verdict(TargetState.NO_STATISTICS, STATISTICS.get(why, why)) if why else Verdict(TargetState.OK, "")
+        state = TargetState.NO_STATISTICS if why and why not in FRESH else TargetState.OK
+        verdict = Verdict(state, STATISTICS.get(why, why) if why else "")
         returned = self.health.verdict.state is not TargetState.OK
         self.health.ok(verdict, int(arrived_ms))
         self.health.restarts += sample.restarted

@@ -252,6 +252,18 @@ def test_the_rust_front_end_counts_from_zero_after_its_empty_page() -> None:
     assert (source.total(reading), reading.offsets[0].reason) == (150.0, "restart")
 
 
+def test_the_rust_front_end_began_again_when_it_shows_no_series_any_more() -> None:
+    reader, ingest = PageReader("head"), Ingest("head")
+    declared = b"# TYPE vllm:generation_tokens counter\n"
+    line = b'vllm:generation_tokens_total{model_name="m",engine="0"} '
+    read = [ingest.take(reader.read(body), tick) for tick, body in enumerate(
+        (declared + line + b"100\n", declared + line + b"150\n", declared, declared, declared + line + b"170\n")
+    )]  # fmt: skip
+    assert [one.restarted for one in read] == [False, False, False, False, True]
+    assert read[1].values.tolist() == [50]
+    assert read[4].values.tolist() == [220], "170 since the restart, not 20"
+
+
 def test_an_agents_counter_has_no_first_use() -> None:
     source = Source()
     source.body("tachograph_memory_total_bytes 5")

@@ -34,11 +34,11 @@ class Counted:
         return 200, PAGE.format(self.asked).encode()
 
 
-def collector(path: Path, url: str) -> subprocess.Popen[bytes]:
+def collector(path: Path, url: str, interval_s: float = INTERVAL_S) -> subprocess.Popen[bytes]:
     code = (
         "from pipeline.collector import run; from pipeline.config import *;"
         f"run(CollectorConfig({str(path)!r}, (), (TargetConfig('head', {url!r}, TargetKind.ENGINE),),"
-        f" interval_s={INTERVAL_S}))"
+        f" interval_s={interval_s}))"
     )
     return subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stderr=subprocess.DEVNULL)
 
