@@ -14,6 +14,9 @@ from pathlib import Path
 from simulator.faults import Order
 from simulator.server import Options, Simulator
 
+FASTEST = 100
+"""Beyond this a machine may not keep up with its own simulation."""
+
 
 def options(arguments: list[str]) -> Options:
     """Command line → options; exits with a sentence when something is wrong."""
@@ -27,8 +30,8 @@ def options(arguments: list[str]) -> Options:
     given = parser.parse_args(arguments)
     if not 1 <= given.nodes <= 256:
         parser.error(f"--nodes is 1 to 256, not {given.nodes}")
-    if not 0 < given.speed <= 1000:
-        parser.error(f"--speed is above 0 and at most 1000, not {given.speed}")
+    if not 0 < given.speed <= FASTEST:
+        parser.error(f"--speed is above 0 and at most {FASTEST}, not {given.speed}")
     try:
         faults = tuple(Order.parse(text) for text in given.fault)
     except ValueError as error:

@@ -22,7 +22,7 @@ class Control:
         """Route one request."""
         self._advance()
         if request.path == "/faults" and request.method == "GET":
-            return Answer.json({"known": describe(), "incidents": [one.public() for one in self._world.incidents]})
+            return self._list()
         if request.path == "/faults" and request.method == "POST":
             return self._add(request)
         if request.path.startswith("/faults/") and request.method == "DELETE":
@@ -30,6 +30,11 @@ class Control:
         if request.path == "/truth" and request.method == "GET":
             return self._tell(request.query.get("after", "-1"))
         return NOT_FOUND
+
+    def _list(self) -> Answer:
+        now = self._world.now
+        incidents = [{**one.public(), "state": one.state(now)} for one in self._world.incidents]
+        return Answer.json({"known": describe(), "incidents": incidents, "now": now})
 
     def _add(self, request: Request) -> Answer:
         if request.headers.get("content-type", "").split(";")[0].strip() != JSON:

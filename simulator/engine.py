@@ -13,12 +13,12 @@ from simulator.draws import stream
 from simulator.ledger import Ledger
 from simulator.pace import PREFILL_CHUNK, Pace, accepted
 from simulator.requests import BLOCK, Arrivals, Request
-from simulator.tally import CONTEXT, DRAFT_TOKENS, Tally
+from simulator.tally import DRAFT_TOKENS, KV_TOKENS, Tally
 from simulator.timeline import Activity, Timeline
 
 SEATS = 8
 """Requests that run at once; the others wait."""
-KV_BLOCKS = CONTEXT // BLOCK
+KV_BLOCKS = KV_TOKENS // BLOCK
 DECODE_BYTES_PER_TOKEN = 5.0e6
 PREFILL_BYTES_PER_TOKEN = 8.0e6
 """What each node sends over the fabric for one token that goes through the model."""
@@ -98,10 +98,12 @@ class Engine:
         elif not hangs and self._step is None and self.tally.running > 0:
             self._plan(now)
 
-    def ask(self, now: float, prompt: int, answer: int) -> None:
-        """One more request, with a prompt of so many tokens of which none is cached."""
+    def ask(self, now: float, prompt: int, answer: int, alone: bool = False) -> None:
+        """One more request, with a prompt of so many tokens of which none is cached; `alone` stops all decoding."""
         if self.life is Life.SERVING:
-            self._waiting.append(self.arrivals.extra(now, prompt, answer))
+            request = self.arrivals.extra(now, prompt, answer)
+            request.alone = alone
+            self._waiting.append(request)
             if self._step is None and not self._stuck:
                 self._plan(now)
 
@@ -152,7 +154,7 @@ class Engine:
         if self.load_tokens and self._load not in self._running and self._load not in self._waiting:
             self._load = self.arrivals.extra(now, self.load_tokens, 24)
             self._waiting.append(self._load)
-        while self._waiting and len(self._running) < SEATS:
+        while self._waiting and self._fits(self._waiting[0]):
             self._admit(self._waiting.pop(0), now)
         if self._running and not self._stuck_after_step():
             self._step = self._begin(now)
@@ -160,6 +162,11 @@ class Engine:
         else:
             self._step = None
             self.timeline.switch(now, Activity.STALL if self._running else Activity.READY)
+
+    def _fits(self, request: Request) -> bool:
+        """Whether there is a seat, and room in the KV cache for all that a request may come to."""
+        taken = sum(one.prompt + one.answer for one in self._running)
+        return len(self._running) < SEATS and taken + request.prompt + request.answer <= KV_TOKENS
 
     def _withdraw(self) -> None:
         """Abort the long prompt that is no longer wanted."""
@@ -182,6 +189,8 @@ class Engine:
     def _begin(self, now: float) -> Step:
         decoding = tuple(request for request in self._running if request.first_token is not None)
         prefilling = next((request for request in self._running if request.first_token is None), None)
+        if prefilling and prefilling.alone:
+            decoding = ()
         chunk = min(PREFILL_CHUNK, prefilling.to_compute - prefilling.computed) if prefilling else 0
         return Step(now, now + self.pace.step_s(len(decoding), chunk), decoding, prefilling, chunk)
 

@@ -39,7 +39,7 @@ class Fault:
     """Holds for the past as well when it is given from the start."""
 
 
-HEAVY_LOAD = 240_000
+HEAVY_LOAD = 200_000
 """Tokens of the prompt that loads the fabric while a fault of the fabric is on, so that there is something to see."""
 _TABLE = (
     Fault(
@@ -64,7 +64,7 @@ _TABLE = (
         "one-rail",
         Reach.NODE,
         "the second function of the cage carries next to nothing, the first one all; a long prompt loads the fabric",
-        {"second_rail": 0.03, "prefill_pace": 1.12},
+        {"second_rail": 0.03, "prefill_pace": 1.05},
         {"load_tokens": HEAVY_LOAD},
     ),
     Fault(
@@ -192,6 +192,10 @@ class Incident:
     target: str
     start: float
     end: float
+
+    def state(self, now: float) -> str:
+        """Where it stands: "planned", "on" or "over"."""
+        return "planned" if now < self.start else "on" if now < self.end else "over"
 
     def public(self) -> dict[str, Any]:
         """As the truth log and the control page write it."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from simulator.conditions import Conditions, EngineState
 from simulator.engine import Engine
-from simulator.faults import FOREVER, Incident
+from simulator.faults import Incident
 
 GOODBYE_S = 5.0
 """How long an engine that was stopped by hand still answers."""
-LONG_ANSWER = 200
+TOKENS_PER_S, LONGEST_PROMPT, LONG_ANSWER = 750, 240_000, 200
+"""A long prefill lasts about as long as its fault, but its prompt has to fit the context."""
 LOADING_S = 45.0
 """How long loading takes after a stop by hand or the return of a machine."""
 
@@ -30,7 +31,7 @@ class ProcessPlan:
             self._due = [(now, "load"), (now + LOADING_S, "serve")] if stopped else [(now, "serve")]
         long_prompt = any(one.fault.engine.get("one_prompt") and one.start == now for one in after.incidents)
         if long_prompt:
-            self._engine.ask(now, self._length(now, after), LONG_ANSWER)
+            self._engine.ask(now, self._length(now, after), LONG_ANSWER, alone=True)
 
     def rebooted(self, now: float) -> None:
         """A rank is back after its machine was gone: the job has to start anew."""
@@ -54,4 +55,4 @@ class ProcessPlan:
     def _length(self, now: float, after: Conditions) -> int:
         ends = [one.end for one in after.incidents if one.fault.engine.get("one_prompt")]
         seconds = max(ends) - now
-        return int(min(seconds * 750, 240_000)) if seconds != FOREVER else 240_000
+        return int(min(seconds * TOKENS_PER_S, LONGEST_PROMPT))

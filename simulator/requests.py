@@ -28,6 +28,7 @@ class Request:
     """One request and how far it has got; times in seconds of the simulated clock.
 
     cached: tokens of the prompt that the prefix cache holds. computed: tokens of the rest already computed.
+    alone: nothing is decoded while its prompt is computed.
     """
 
     number: int
@@ -36,6 +37,7 @@ class Request:
     cached: int
     answer: int
     stream: random.Random
+    alone: bool = False
     computed: int = 0
     generated: int = 0
     admitted: float = 0.0

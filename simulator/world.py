@@ -18,7 +18,7 @@ from simulator.events import INTERFACES, EventLog
 from simulator.faults import FAULTS, FOREVER, Incident, Order, target_of
 from simulator.process import ProcessPlan
 
-WARM_UP_S = 120.0
+WARM_UP_S = 60.0
 OPENING_S, OPENING_TOKENS = 24.0, (6_000, 1_100)
 """A request of its own shortly before 0, prompt and answer, so that whoever looks first sees the cluster at work."""
 CELLS_PER_SECOND = round(1 / CELL_S)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from simulator.engine import KV_BLOCKS
 from simulator.pages.clocks import Clocks
 from simulator.requests import BLOCK
-from simulator.tally import CONTEXT, DRAFT_TOKENS, EDGES, INFINITY, Histogram, Tally
+from simulator.tally import CONTEXT, DRAFT_TOKENS, EDGES, INFINITY, KV_TOKENS, Histogram, Tally
 from simulator.world import WARM_UP_S, World
 
 MODEL = "moonshotai/Kimi-K3"
@@ -110,8 +110,8 @@ CONFIG = {
     "enable_prefix_caching": "True",
     "engine": "0",
     "gpu_memory_utilization": "0.88",
-    "kv_cache_max_concurrency": "1.0",
-    "kv_cache_size_tokens": str(CONTEXT),
+    "kv_cache_max_concurrency": "2.0",
+    "kv_cache_size_tokens": str(KV_TOKENS),
     "num_gpu_blocks": str(KV_BLOCKS),
     "prefix_caching_hash_algo": "sha256",
 }

@@ -44,7 +44,7 @@ def test_options() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--nodes", "0"], ["--nodes", "257"], ["--speed", "0"], ["--speed", "1001"], ["--fault", "a@@b"]]
+    "arguments", [["--nodes", "0"], ["--nodes", "257"], ["--speed", "0"], ["--speed", "101"], ["--fault", "a@@b"]]
 )
 def test_options_out_of_range(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:

@@ -100,6 +100,10 @@ LOOKS = (
 START = {"uncabled": 0}
 
 
+LOADED = {"thermal": ("long-prefill:10+600",)}
+"""What is needed beside a fault for it to be seen."""
+
+
 def named(fault: str) -> str:
     target = f"@spark-{NODE + 1:02d}" if FAULTS[fault].reach in (Reach.NODE, Reach.ANY) else ""
     return f"{fault}{target}:{START.get(fault, 10)}+600"
@@ -107,7 +111,7 @@ def named(fault: str) -> str:
 
 @pytest.mark.parametrize("fault", sorted({look.fault for look in LOOKS}))
 def test_what_is_seen_of_a_fault(fault: str) -> None:
-    looked = world(named(fault))
+    looked = world(named(fault), *LOADED.get(fault, ()))
     for look in sorted((look for look in LOOKS if look.fault == fault), key=lambda look: look.second):
         looked.advance(look.second)
         page = node(looked, look.node)
@@ -162,7 +166,7 @@ BYSTANDERS = {
 
 @pytest.fixture(scope="module")
 def healthy() -> World:
-    return world(until=75.0)
+    return world(until=45.0)
 
 
 def changed(page: Page, before: Page) -> set[str]:
@@ -173,7 +177,7 @@ def changed(page: Page, before: Page) -> set[str]:
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_changes_nothing_else(fault: str, healthy: World) -> None:
-    looked = world(named(fault), until=75.0)
+    looked = world(named(fault), until=45.0)
     own = changed(node(looked, NODE), node(healthy, NODE))
     assert not {name for name in own if not re.fullmatch(ONLY[fault], name)}
     other = changed(node(looked, OTHER), node(healthy, OTHER))
@@ -205,7 +209,7 @@ def sent(looked: World, start: float, end: float, name: str = "rdma_sent") -> np
 def test_one_rail_carries_nearly_everything_and_much() -> None:
     rates = sent(world("one-rail@spark-02:10+600"), 30, 90)
     assert rates[NODE, 0] / rates[NODE].sum() > 0.9
-    assert rates[NODE].sum() > 5e9
+    assert rates[NODE, 0] > 5.2e9
     assert 0.45 < rates[OTHER, 0] / rates[OTHER].sum() < 0.55
 
 
@@ -301,7 +305,7 @@ def test_a_long_prefill_looks_like_a_hang_but_works() -> None:
 
 
 def test_a_hot_rank_slows_all() -> None:
-    looked = world(named("thermal"), until=150.0)
+    looked = world(named("thermal"), *LOADED["thermal"], until=150.0)
     assert 1.05 < looked.engine.pace.decode == looked.engine.pace.prefill < 1.5
 
 
@@ -417,6 +421,7 @@ def test_faults_begin_and_end_with_a_cell() -> None:
     looked = world(until=3.1)
     incident = looked.add(Order("thermal", "spark-02", None, 5.0))
     assert (incident.start, incident.end) == (3.25, 8.25)
+    assert [incident.state(now) for now in (3.2, 3.25, 8.2, 8.25)] == ["planned", "on", "on", "over"]
     looked.advance(3.2)
     assert looked.conditions.incidents == ()
     looked.advance(3.3)

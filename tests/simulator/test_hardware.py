@@ -16,7 +16,7 @@ GIB = 1024**3
 def seen() -> dict[Activity, list[dict[str, float]]]:
     """Pages of node 1 over ten minutes, by what the engine was doing for the whole second before."""
     looked, pages = world(), {kind: [] for kind in Activity}
-    for second in range(1, 600):
+    for second in range(1, 420):
         looked.advance(float(second))
         seconds, _ = looked.engine.timeline.over(second - 1.0, float(second))
         for kind in Activity:

@@ -183,7 +183,7 @@ def test_the_engine_names_what_a_real_server_names(served: World) -> None:
 def test_configuration_of_the_cache(served: World) -> None:
     text = engine_page.render(served, CLOCKS)
     (line,) = [line for line in lines(text) if line.startswith("vllm:cache_config_info")]
-    assert f'kv_cache_size_tokens="{CONTEXT}"' in line
+    assert f'kv_cache_size_tokens="{2 * CONTEXT}"' in line
     assert line.endswith(" 1.0")
 
 

@@ -86,7 +86,7 @@ class Lone(Arrivals):
 
     def take(self) -> Request:
         first, self.next = self.next, self._make(1e9)
-        first.prompt, first.cached, first.answer = 600, 512, 10**7
+        first.prompt, first.cached, first.answer = 600, 512, 400_000
         return first
 
 

@@ -241,10 +241,13 @@ def test_faults_on_and_off() -> None:
         assert (status, made) == (201, {"id": 1, "name": "thermal", "target": "spark-02", "start": 0.25, "end": 60.25})
         await stage.move(5)
         assert stage.simulator.world.conditions.nodes.cooling.tolist() == [1.0, 2.1, 1.0]
+        listed = json.loads((await stage.ask(url + "/faults"))[1])
+        assert (listed["now"], listed["incidents"]) == (5.0, [{**made, "state": "on"}])
         status, text = await stage.ask(url + "/faults/1", "DELETE")
         assert (status, json.loads(text)["end"]) == (200, 5.25)
         await stage.move(5)
         assert stage.simulator.world.conditions.nodes.cooling.tolist() == [1.0, 1.0, 1.0]
+        assert json.loads((await stage.ask(url + "/faults"))[1])["incidents"][0]["state"] == "over"
         assert (await stage.ask(url + "/faults/1", "DELETE"))[0] == 404
         assert (await stage.ask(url + "/faults/x", "DELETE"))[0] == 404
         status, text = await stage.ask(url + "/faults", "POST", {"name": "wedge"})

@@ -13,7 +13,7 @@ from simulator.cluster import CELL_S
 from simulator.timeline import Activity, Timeline
 from tests.simulator.stage import engine, node, record, world
 
-UNTIL = 120.0
+UNTIL = 90.0
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +83,7 @@ def test_what_is_sent_is_received(truth: list[dict[str, Any]]) -> None:
     assert sent.sum() == pytest.approx(received.sum(), rel=1e-9)
     shares = sent[:, 0] / sent.sum(axis=1)
     assert np.all(np.abs(shares - 0.5) < 0.03), "both functions of the cage carry about the same"
-    assert np.array(truth[-1]["tcp_sent"]).max() < 1.9e3 * (UNTIL + 121), "RDMA does not show on the netdev"
+    assert np.array(truth[-1]["tcp_sent"]).max() < 1.9e3 * (UNTIL + 61), "RDMA does not show on the netdev"
 
 
 def test_bytes_follow_the_tokens() -> None:
