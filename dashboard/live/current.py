@@ -9,7 +9,7 @@ import numpy as np
 
 from telemetry import latest, ratios
 from telemetry.frame import Floats, Frame
-from telemetry.model import Kind, Metric, Ratio, Scope, Series
+from telemetry.model import Kind, Metric, Ratio, Series
 
 MARGIN_MS = 5_000.0
 SHORTEST_MS = 5_000.0
@@ -57,7 +57,8 @@ def ratio(
     window = wanted.window_s * 1000.0 if window_ms is None else window_ms
     names = ratios.stored_names(wanted)
     part = frame.between(tick - window - ratios.SILENT_MS - MARGIN_MS, tick)
-    part = part.select(lambda series: series.metric in names)
+    if not all(series.metric in names for series in part.series):
+        part = part.select(lambda series: series.metric in names)
     if not part.series or not len(part.ticks):
         return {}
     window = young(part, window)
@@ -87,13 +88,21 @@ def young(part: Frame, window_ms: float) -> float:
 
 
 def _by_sides(wanted: Ratio) -> bool:
-    """Ratios of many node series, whose two sides may be added up apart."""
-    if wanted.numerator[0].scope is not Scope.NODE or any(term.kind is not Kind.COUNTER for term in wanted.numerator):
-        return False
-    return not wanted.denominator or wanted.denominator[0].scope is not Scope.NODE
+    """Ratios of counters: their two sides may be added up apart, which has a short way where all was read regularly."""
+    return all(term.kind is Kind.COUNTER for term in (*wanted.numerator, *wanted.denominator))
+
+
+def paired(wanted: Ratio, part: Frame) -> Frame:
+    """Without the targets that offer only one side, where both sides come from the same kind of target."""
+    if not wanted.denominator or wanted.numerator[0].scope is not wanted.denominator[0].scope:
+        return part
+    names = [{term.name for term in side} for side in (wanted.numerator, wanted.denominator)]
+    above, below = ({series.target for series in part.series if series.metric in side} for side in names)
+    return part if above == below else part.select(lambda series: series.target in above & below)
 
 
 def _from_sides(wanted: Ratio, part: Frame, key: Key, window_ms: float) -> dict[Hashable, float]:
+    part = paired(wanted, part)
     above = _gained(wanted, wanted.numerator, part, key, window_ms)
     below = _gained(wanted, wanted.denominator, part, key, window_ms) if wanted.denominator else None
     found: dict[Hashable, float] = {}

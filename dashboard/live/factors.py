@@ -21,14 +21,17 @@ from telemetry.catalog import ratios as quotients
 from telemetry.frame import Bools, Floats, Frame, Ints
 from telemetry.model import Metric, Ratio, Unit
 
+Line = tuple[Ints, Floats]
+"""Ticks, and values at them."""
 SMOOTH_MS = 10_000.0
 """Factors are compared over this window, like the chart of the speed that they explain."""
 
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """One factor. line: values at the ticks of a span of the scene, float64[tick], None where nothing offers it.
+    """One factor of the speed.
 
+    source: the ratio that it is, or what its own `line` is made of: (scene, span) → values at the span's ticks.
     more_is_faster: whether the speed follows the factor, or moves against it; None when neither.
     grave: whether a slow-down by it deserves attention; fewer requests are no fault.
     """
@@ -37,33 +40,46 @@ class Factor:
     label: str
     unit: Unit
     source: Metric | Ratio
-    line: Callable[[Scene, float], tuple[Ints, Floats] | None]
+    line: Callable[[Scene, float], Line | None] | None = None
     more_is_faster: bool | None = True
     grave: bool = True
 
+    def over(self, scene: Scene, span_ms: float) -> Line | None:
+        """Its values over the span that ends at the scene's tick; None where nothing offers it."""
+        if self.line is not None:
+            return self.line(scene, span_ms)
+        assert isinstance(self.source, Ratio), "a factor without a line of its own is a ratio"
+        return _quotient_line(self.source, scene, span_ms)
 
-def _quotient(ratio: Ratio) -> Callable[[Scene, float], tuple[Ints, Floats] | None]:
-    window = min(ratio.window_s * 1000.0, SMOOTH_MS)
-
-    def line(scene: Scene, span_ms: float) -> tuple[Ints, Floats] | None:
-        if not offers(scene, ratio):
-            return None
-        names = ratios.stored_names(ratio)
-        frame = scene.engines.between(scene.tick - span_ms - window - ratios.SILENT_MS, scene.tick)
-        frame = frame.select(lambda series: series.metric in names)
-        return _cut(frame, ratios.evaluate(ratio, frame, current.together, window).get(()), scene, span_ms)
-
-    return line
+    def now(self, scene: Scene) -> float:
+        """Its value at the scene's tick, NaN where unknown; of a ratio without the work for the ticks before."""
+        if self.line is not None:
+            return last(self.line(scene, 0.0))
+        assert isinstance(self.source, Ratio), "a factor without a line of its own is a ratio"
+        return scene.quotient(self.source, _window_ms(self.source)) if offers(scene, self.source) else math.nan
 
 
-def _cut(frame: Frame, values: Floats | None, scene: Scene, span_ms: float) -> tuple[Ints, Floats] | None:
+def _window_ms(ratio: Ratio) -> float:
+    return min(ratio.window_s * 1000.0, SMOOTH_MS)
+
+
+def _quotient_line(ratio: Ratio, scene: Scene, span_ms: float) -> Line | None:
+    if not offers(scene, ratio):
+        return None
+    window, names = _window_ms(ratio), ratios.stored_names(ratio)
+    frame = scene.engines.between(scene.tick - span_ms - window - ratios.SILENT_MS, scene.tick)
+    frame = frame.select(lambda series: series.metric in names)
+    return _cut(frame, ratios.evaluate(ratio, frame, current.together, window).get(()), scene, span_ms)
+
+
+def _cut(frame: Frame, values: Floats | None, scene: Scene, span_ms: float) -> Line | None:
     if values is None:
         return None
     inside = frame.ticks >= scene.tick - span_ms
     return frame.ticks[inside], values[inside]
 
 
-def _running(scene: Scene, span_ms: float) -> tuple[Ints, Floats] | None:
+def _running(scene: Scene, span_ms: float) -> Line | None:
     """Requests running over all engines, mean of the trailing window: the gauge reads 0 in many busy ticks."""
     frame = scene.engines.select(lambda series: series.metric == engine.REQUESTS_RUNNING.name)
     frame = frame.between(scene.tick - span_ms - SMOOTH_MS, scene.tick)
@@ -80,7 +96,7 @@ def _running(scene: Scene, span_ms: float) -> tuple[Ints, Floats] | None:
     return _cut(frame, mean, scene, span_ms)
 
 
-def _recorded_cage(scene: Scene, span_ms: float) -> tuple[Ints, Floats] | None:
+def _recorded_cage(scene: Scene, span_ms: float) -> Line | None:
     """Busiest cage ∕ the largest capacity of a cage."""
     part = scene.nodes.select(lambda series: series.metric == network.CAGE_CAPACITY.name)
     capacity = current.newest(part, scene.tick)
@@ -90,7 +106,7 @@ def _recorded_cage(scene: Scene, span_ms: float) -> tuple[Ints, Floats] | None:
     return _cut(frame, frame.values[0] / np.nanmax(capacity), scene, span_ms)
 
 
-def _foreign(scene: Scene, span_ms: float) -> tuple[Ints, Floats] | None:
+def _foreign(scene: Scene, span_ms: float) -> Line | None:
     """Share of the trailing minute's decoding time that lay inside a prefill."""
     if not scene.recorded(cluster.PREFILL_SECONDS).series:
         return None
@@ -124,33 +140,16 @@ def inside(ticks: Ints, episodes: tuple[Episode, ...]) -> Bools:
 
 def factors(scene: Scene) -> tuple[Factor, ...]:
     """The factors for the engines at hand: with drafts per draft, without them per step."""
-    drafts = offers(scene, quotients.STEP_RATE)
-    steps = (
-        Factor("steps", "Verify steps", Unit.PER_SECOND, quotients.STEP_RATE, _quotient(quotients.STEP_RATE))
-        if drafts
-        else Factor("steps", "Steps", Unit.PER_SECOND, quotients.STREAM_TPS, _quotient(quotients.STREAM_TPS))
-    )
+    steps = quotients.STEP_RATE if offers(scene, quotients.STEP_RATE) else quotients.STREAM_TPS
+    length, use = Unit.TOKENS_PER_STEP, quotients.INTERCONNECT_USE
     return (
         Factor("running", "Running", Unit.REQUESTS, engine.REQUESTS_RUNNING, _running, grave=False),
-        steps,
-        Factor("step_time", "Step time", Unit.SECONDS, quotients.ITL_MEAN, _quotient(quotients.ITL_MEAN), False),
-        Factor(
-            "accepted_length",
-            "Accepted length",
-            Unit.TOKENS_PER_STEP,
-            quotients.ACCEPTED_LENGTH,
-            _quotient(quotients.ACCEPTED_LENGTH),
-        ),
-        Factor(
-            "draft_length",
-            "Draft length",
-            Unit.TOKENS_PER_STEP,
-            quotients.DRAFT_LENGTH,
-            _quotient(quotients.DRAFT_LENGTH),
-            None,
-        ),
-        Factor("foreign_prefill", "Foreign prefill", Unit.RATIO, engine.PROMPT_TOKENS, _foreign, False),
-        Factor("fabric", "Fabric use", Unit.RATIO, quotients.INTERCONNECT_USE, _recorded_cage, None),
+        Factor("steps", "Verify steps" if steps is quotients.STEP_RATE else "Steps", Unit.PER_SECOND, steps),
+        Factor("step_time", "Step time", Unit.SECONDS, quotients.ITL_MEAN, more_is_faster=False),
+        Factor("accepted_length", "Accepted length", length, quotients.ACCEPTED_LENGTH),
+        Factor("draft_length", "Draft length", length, quotients.DRAFT_LENGTH, more_is_faster=None),
+        Factor("foreign_prefill", "Foreign prefill", Unit.RATIO, engine.PROMPT_TOKENS, _foreign, more_is_faster=False),
+        Factor("fabric", "Fabric use", Unit.RATIO, use, _recorded_cage, more_is_faster=None),
     )
 
 
@@ -160,7 +159,7 @@ def decoding_ticks(scene: Scene) -> tuple[Ints, Bools]:
     return frame.ticks, current.held_total(frame) > 0
 
 
-def last(line: tuple[Ints, Floats] | None) -> float:
+def last(line: Line | None) -> float:
     """Newest value of a line; NaN when there is none."""
     return float(line[1][-1]) if line is not None and len(line[1]) else math.nan
 
@@ -176,7 +175,7 @@ def baselines(scene: Scene) -> dict[str, float]:
         return {}
     found: dict[str, float] = {}
     for factor in factors(scene):
-        line = factor.line(scene, SHOWN_MS)
+        line = factor.over(scene, SHOWN_MS)
         if line is None:
             continue
         values = line[1][np.isin(line[0], ticks[decoding])]

@@ -64,8 +64,10 @@ def rows_by_node(frame: Frame, metric: Metric) -> dict[str, Frame]:
 
 def column(scene: Scene, reading: Reading) -> dict[str, float]:
     """A reading of every node at the scene's tick, by name; a node without one is not in it."""
+    if reading is INTERCONNECT:
+        return by_node(cage_rates(scene, quotients.INTERCONNECT_TRANSMIT))
     if isinstance(reading.metric, Ratio):
-        found = current.ratio(reading.metric, scene.nodes, scene.tick, by_target)
+        found = current.ratio(reading.metric, scene.nodes_of(reading.metric), scene.tick, by_target)
         return {str(name): value for name, value in found.items() if not np.isnan(value)}
     rows: dict[str, list[int]] = {}
     for row in scene.node_rows(reading.metric):
@@ -76,6 +78,31 @@ def column(scene: Scene, reading: Reading) -> dict[str, float]:
 
 def _folded(values: Floats, metric: Metric) -> float:
     return float(values[0]) if len(values) == 1 else float(fold(values[:, np.newaxis], metric.across)[0])
+
+
+Cage = tuple[str, str]
+"""A node, and one of its cages."""
+
+
+def by_cage(series: Series) -> Cage:
+    """A cage's two functions belong together."""
+    return series.target, series.label("cage") or ""
+
+
+def cage_rates(scene: Scene, ratio: Ratio) -> dict[Cage, float]:
+    """What every cage sends or receives at the scene's tick; NaN where unknown. Computed once per scene."""
+    known = scene.kept.get(ratio.name)
+    if known is None:
+        known = scene.kept[ratio.name] = current.ratio(ratio, scene.nodes_of(ratio), scene.tick, by_cage)
+    return known  # type: ignore[no-any-return]
+
+
+def by_node(rates: dict[Cage, float]) -> dict[str, float]:
+    """Sum over a node's cages; a node of which one cage is unknown is left out."""
+    sums: dict[str, float] = {}
+    for (target, _), rate in rates.items():
+        sums[target] = sums.get(target, 0.0) + rate
+    return {target: rate for target, rate in sums.items() if not np.isnan(rate)}
 
 
 def lines(frame: Frame, reading: Reading) -> dict[str, Floats]:

@@ -24,8 +24,10 @@ def newest_recorded(scene: Scene, metric: Metric) -> float:
 
 def machine_cells(scene: Scene) -> dict[str, Cell]:
     """power, energy_per_token, interconnect, interconnect_per_token."""
-    energy = current.whole(quotients.ENERGY_PER_TOKEN, scene.nodes, scene.tick)
-    bytes_each = current.whole(quotients.INTERCONNECT_PER_TOKEN, scene.nodes, scene.tick)
+    energy, bytes_each = (
+        current.whole(ratio, scene.nodes_of(ratio), scene.tick)
+        for ratio in (quotients.ENERGY_PER_TOKEN, quotients.INTERCONNECT_PER_TOKEN)
+    )
     return {
         "power": cell(newest_recorded(scene, cluster.CLUSTER_POWER), gpu.GPU_POWER.unit, reason(scene, gpu.GPU_POWER)),
         "energy_per_token": cell(

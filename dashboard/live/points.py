@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 
 from dashboard.live import current
-from dashboard.live.fleet import Columns, extreme, in_order
+from dashboard.live.fleet import Columns, cage_rates, extreme, in_order
 from dashboard.live.machine import newest_recorded
 from dashboard.live.scene import Scene
 from storage.records import Episode
 from telemetry.catalog import cluster
 from telemetry.catalog import ratios as quotients
 from telemetry.frame import Ints
-from telemetry.model import Series
 
 LATE_MS = 5_000
 APART = 0.10
@@ -64,17 +63,12 @@ def busiest_cage(scene: Scene, rate: float) -> str | None:
         return None
     best = (-1.0, "")
     for ratio in (quotients.INTERCONNECT_TRANSMIT, quotients.INTERCONNECT_RECEIVE):
-        for (target, cage), value in current.ratio(ratio, scene.nodes, scene.tick, by_cage).items():  # type: ignore[misc]
+        for (target, cage), value in cage_rates(scene, ratio).items():
             if value > best[0]:
                 best = (value, f"{target} {cage}".strip())
         if best[0] >= rate * (1 - 1e-3):
             break
     return best[1] or None
-
-
-def by_cage(series: Series) -> tuple[str, str]:
-    """A cage's two functions belong together."""
-    return series.target, series.label("cage") or ""
 
 
 def prefill_line(ticks: Ints, episodes: tuple[Episode, ...]) -> list[float | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -88,6 +89,7 @@ class Scene:
     nodes: node metrics (and output tokens) of the last NODE_MS; engines: engine metrics and recorded series of
     SHOWN_MS + LEAD_MS; latency: parts of the latency histograms over an hour, None where it was not asked for.
     episodes: finished prefills of the shown time. models: what each engine target serves.
+    kept: results that several cards need, by name.
     """
 
     tick: int
@@ -100,6 +102,7 @@ class Scene:
     latency: Frame | None = None
     episodes: tuple[Episode, ...] = ()
     models: Mapping[str, str] = field(default_factory=dict)
+    kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def seen_ms(self) -> int:
@@ -131,6 +134,11 @@ class Scene:
     def node_rows(self, metric: Metric) -> list[int]:
         """Rows of `nodes` that hold a metric."""
         return self._node_index.get(metric.name, [])
+
+    def nodes_of(self, ratio: Ratio) -> Frame:
+        """The rows of `nodes` that a ratio is made of."""
+        names = sorted(ratios.stored_names(ratio))
+        return self.nodes.take([row for name in names for row in self._node_index.get(name, [])])
 
     def alive(self, target: TargetRow) -> bool:
         """Whether a target was read within its gap, so that what is known of it is of now.

@@ -11,7 +11,7 @@ import numpy as np
 
 from dashboard import formatting
 from dashboard.live.cells import Cell, unknown, words
-from dashboard.live.factors import Factor, baselines, factors, last
+from dashboard.live.factors import Factor, baselines, factors
 from dashboard.live.fleet import CLOCK, POWER, UTILIZATION, Columns, in_order
 from dashboard.live.reasons import reason
 from dashboard.live.scene import Scene
@@ -61,9 +61,7 @@ class Compared:
 
 def compare(scene: Scene, known: Mapping[str, float]) -> list[Compared]:
     """Every factor now, beside its baseline."""
-    return [
-        Compared(factor, last(factor.line(scene, 0.0)), known.get(factor.key, math.nan)) for factor in factors(scene)
-    ]
+    return [Compared(factor, factor.now(scene), known.get(factor.key, math.nan)) for factor in factors(scene)]
 
 
 def named(compared: list[Compared]) -> Compared | None:
