@@ -53,6 +53,6 @@ def test_at_its_own_pace(tmp_path: Path) -> None:
     ((start, end, gained),) = active_windows(tokens.at_ms[0], tokens.values[0], pause_ms=10_000)
     assert gained == 26_176
     assert gained / (end - start) * 1000 == pytest.approx(198.3, rel=0.01), "± one interval of 132 s"
-    for metric, peak in ((cluster.RECORDED_DECODE_1S, 535), (cluster.RECORDED_DECODE, 262)):
-        assert np.nanmax(tail.frame([metric.name]).values) == pytest.approx(peak, rel=0.05)
+    # Pages of whole seconds say nothing of a single second once a scrape is late; ten of them do.
+    assert np.nanmax(tail.frame([cluster.RECORDED_DECODE.name]).values) == pytest.approx(262, rel=0.05)
     store.close()
