@@ -1,0 +1,229 @@
+"""Why this speed: each factor now and against its baseline, the one that deviates most, and the straggler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dashboard.live.factors import inside
+from dashboard.live.why import BASELINE_EVERY_MS, Baselines
+from storage.records import Episode
+from telemetry.catalog import cluster, engine, gpu
+from telemetry.model import Metric, part
+from tests.web.conftest import MakeWeb, MakeWorld
+from tests.web.world import DEPLOYMENT, HEAD, NAN, World, constant, tick
+
+SLOW_FROM, LAST = 270, 300
+
+
+def slower(rate: float, factor: float) -> Callable[[int], float]:
+    """A counter that grows by `rate` until SLOW_FROM and by `factor` as much afterwards."""
+    return lambda number: rate * (min(number, SLOW_FROM) + factor * max(number - SLOW_FROM, 0))
+
+
+def card(make_world: MakeWorld, make_web: MakeWeb, change: Callable[[World], None]) -> tuple[dict[str, Any], list[str]]:
+    world = make_world()
+    change(world)
+    world.run(0, LAST)
+    message = make_web(world).step()
+    return {row["key"]: row for row in message["why"]}, message["cells"]["why"]
+
+
+def test_all_rows_of_a_steady_run(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    rows, cause = card(make_world, make_web, lambda _world: None)
+    assert {key: (row["label"], row["now"], row["baseline"], row["change"]) for key, row in rows.items()} == {
+        "running": ("Running", "3", "3", ""),
+        "steps": ("Verify steps", "5.0 /s", "5.0 /s", ""),
+        "step_time": ("Step time", "150 ms", "150 ms", ""),
+        "accepted_length": ("Accepted length", "4.0 tok/step", "4.0 tok/step", ""),
+        "draft_length": ("Draft length", "8.0 tok/step", "8.0 tok/step", ""),
+        "foreign_prefill": ("Foreign prefill", "0.0 %", "0.0 %", ""),
+        "fabric": ("Fabric use", "0.8 %", "0.8 %", ""),
+        "straggler": ("Straggler", "none", "", ""),
+    }
+    assert {row["level"] for row in rows.values()} == {"ok"}
+    assert cause == ["as usual", "", "ok", ""]
+
+
+CAUSES: list[tuple[str, Callable[[World], None], str, str, str, str]] = [
+    (
+        "longer steps",
+        lambda world: [world.set(HEAD, part(engine.ITL, "sum"), slower(0.75, 2.0))],
+        "step_time",
+        "300 ms",
+        "▲ +100 %",
+        "warning",
+    ),
+    (
+        "fewer tokens accepted",
+        lambda world: [world.set(HEAD, engine.ACCEPTED_TOKENS, slower(15.0, 1 / 3))],
+        "accepted_length",
+        "2.0 tok/step",
+        "▼ −50.0 %",
+        "warning",
+    ),
+    (
+        "fewer steps",
+        lambda world: [world.set(HEAD, metric, slower(rate, 0.8)) for metric, rate in DRAFTED.items()],
+        "steps",
+        "4.0 /s",
+        "▼ −20.0 %",
+        "warning",
+    ),
+    (
+        "more requests",
+        lambda world: [world.set(HEAD, engine.REQUESTS_RUNNING, lambda n: 3.0 if n < SLOW_FROM else 6.0)],
+        "running",
+        "6",
+        "▲ +100 %",
+        "ok",
+    ),
+    (
+        "fewer requests are no fault",
+        lambda world: [world.set(HEAD, engine.REQUESTS_RUNNING, lambda n: 3.0 if n < SLOW_FROM else 1.0)],
+        "running",
+        "1",
+        "▼ −66.7 %",
+        "ok",
+    ),
+]
+DRAFTED: dict[Metric, float] = {engine.DRAFTS: 5.0, engine.DRAFT_TOKENS: 40.0, engine.ACCEPTED_TOKENS: 15.0}
+
+
+@pytest.mark.parametrize(
+    ("change", "key", "now", "changed", "level"), [case[1:] for case in CAUSES], ids=[case[0] for case in CAUSES]
+)
+def test_largest_deviation_is_named(
+    make_world: MakeWorld,
+    make_web: MakeWeb,
+    change: Callable[[World], None],
+    key: str,
+    now: str,
+    changed: str,
+    level: str,
+) -> None:
+    rows, cause = card(make_world, make_web, change)
+    assert (rows[key]["now"], rows[key]["change"], rows[key]["level"]) == (now, changed, level)
+    assert cause == [f"{rows[key]['label'].lower()} {changed}", "", level, ""]
+    assert [other for other, row in rows.items() if row["level"] == "warning"] == [key][: int(level == "warning")]
+
+
+def test_small_deviations_are_as_usual(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    rows, cause = card(make_world, make_web, lambda world: world.set(HEAD, part(engine.ITL, "sum"), slower(0.75, 1.09)))
+    assert rows["step_time"]["change"] == "▲ +9.0 %"
+    assert (cause[0], rows["step_time"]["level"]) == ("as usual", "ok")
+
+
+def test_baseline_is_of_decoding_only(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    """Idle for 200 of 300 s, with one request stuck: the median over decoding is still 3."""
+
+    def change(world: World) -> None:
+        world.set(DEPLOYMENT, cluster.RECORDED_DECODE, lambda number: 20.0 if number >= 200 else 0.0)
+        world.set(HEAD, engine.REQUESTS_RUNNING, lambda number: 3.0 if number >= 200 else 0.5)
+
+    rows, _ = card(make_world, make_web, change)
+    assert rows["running"]["baseline"] == "3"
+
+
+@pytest.mark.parametrize(("from_tick", "known"), [(241, True), (242, False)])
+def test_a_minute_of_decoding_is_needed(make_world: MakeWorld, make_web: MakeWeb, from_tick: int, known: bool) -> None:
+    def change(world: World) -> None:
+        world.set(DEPLOYMENT, cluster.RECORDED_DECODE, lambda number: 20.0 if number >= from_tick else 0.0)
+
+    rows, cause = card(make_world, make_web, change)
+    assert (rows["steps"]["baseline"] == "5.0 /s") is known
+    assert (cause[2] == "unknown") is not known
+
+
+def test_factors_while_nothing_is_decoded(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    def change(world: World) -> None:
+        for metric in (*DRAFTED, engine.GENERATION_TOKENS, part(engine.ITL, "sum"), part(engine.ITL, "count")):
+            world.set(HEAD, metric, lambda number: float(min(number, 200)))
+
+    rows, _ = card(make_world, make_web, change)
+    assert rows["steps"]["now"] == "0.0 /s", "counted, and nothing happened"
+    assert (rows["step_time"]["now"], rows["step_time"]["level"]) == ("–", "unknown")
+    assert rows["step_time"]["reason"] == "nothing is decoded now"
+
+
+def test_foreign_prefill_is_a_share_of_decoding_time(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    """Of the last 60 ticks, 15 lie inside a prefill (270 < t < 286) while tokens move at every second one."""
+
+    def change(world: World) -> None:
+        world.set(DEPLOYMENT, cluster.RECORDED_DECODE_1S, lambda number: 25.0 if number % 2 else 0.0)
+        world.prefill(270, 286, 1000, 16.0)
+
+    rows, _ = card(make_world, make_web, change)
+    assert rows["foreign_prefill"]["now"] == "26.7 %"  # 271, 273 … 285: 8 of 30
+
+
+def test_prefills_inside() -> None:
+    ticks = np.array([tick(number) for number in range(6)])
+    episodes = (Episode("d", HEAD, "0", tick(1), tick(4), None, None), Episode("d", HEAD, "0", tick(4), tick(5), 1, 1))
+    assert inside(ticks, episodes).tolist() == [False, False, True, True, False, False]
+
+
+def test_engine_without_drafts(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    def change(world: World) -> None:
+        for metric in DRAFTED:
+            world.drop(metric.name)
+
+    rows, _ = card(make_world, make_web, change)
+    assert (rows["steps"]["label"], rows["steps"]["now"]) == ("Steps", "6.7 /s")
+    assert (rows["accepted_length"]["now"], rows["accepted_length"]["level"]) == ("–", "unknown")
+
+
+@pytest.mark.parametrize(
+    ("values", "name", "change"),
+    [
+        ({gpu.GPU_POWER: 40.0}, "spark-02", "▼ −23.1 % power"),  # of a median of 52 W
+        ({gpu.GPU_SM_CLOCK: 1.8e9}, "spark-02", "▼ −25.0 % clock"),
+        ({gpu.GPU_POWER: 40.0, gpu.GPU_SM_CLOCK: 1.8e9}, "spark-02", "▼ −25.0 % clock"),
+        ({gpu.GPU_POWER: 46.0}, "none", ""),
+        ({gpu.GPU_POWER: 40.0, gpu.GPU_UTILIZATION: 0.5}, "none", ""),
+        ({gpu.GPU_POWER: NAN}, "none", ""),
+    ],
+)
+def test_straggler(
+    make_world: MakeWorld, make_web: MakeWeb, values: dict[Metric, float], name: str, change: str
+) -> None:
+    def slow(world: World) -> None:
+        world.set("spark-01", gpu.GPU_POWER, constant(52.0))
+        for metric, value in values.items():
+            world.set("spark-02", metric, constant(value))
+
+    rows, _ = card(make_world, make_web, slow)
+    row = rows["straggler"]
+    assert (row["now"], row["change"], row["level"]) == (name, change, "ok" if name == "none" else "warning")
+
+
+def test_straggler_among_too_few(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    def idle(world: World) -> None:
+        for name in ("spark-01", "spark-02"):
+            world.set(name, gpu.GPU_UTILIZATION, constant(0.1))
+
+    rows, _ = card(make_world, make_web, idle)
+    row = rows["straggler"]
+    assert (row["now"], row["level"], row["reason"]) == ("–", "unknown", "fewer than 3 busy nodes")
+
+
+def test_baselines_are_kept_for_ten_seconds(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    world = make_world()
+    world.run(0, 100)
+    web = make_web(world)
+    web.step()
+    kept = web.process.follower._builder.baselines
+    first = kept.values
+    assert first
+    world.run(101, 109)
+    web.step()
+    assert kept.values is first
+    world.run(110, 110)
+    web.step()
+    assert kept.values is not first
+    assert kept.tick == tick(110)
+    assert BASELINE_EVERY_MS == 10_000
+    assert Baselines().values is None
