@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
 import numpy as np
 
@@ -29,19 +31,23 @@ EVENTS_MS = 24 * 3_600_000
 MOST_EVENTS = 200
 ABSENCES_MS = 24 * 3_600_000
 MOST_ABSENCES = 1_000
+LOOK_MS = 10_000
+OFFERED = frozenset(
+    name for metric in catalog.METRICS if isinstance(metric, Metric) for name in (metric.name, f"{metric.name}_count")
+)
 SCOPES = {"node": Scope.NODE, "engine": Scope.ENGINE}
 
 
 def status(sources: Sources, scene: Scene, version: str) -> dict[str, Any]:
     """{sentence, versions, nodes, engines, deployments}."""
     problems = [*node_problems(scene), *engine_problems(scene)]
-    measured = _measured(sources, scene)
+    looks = look(sources, scene)
     rows = {kind: [t for t in scene.targets if t.kind == kind] for kind in ("node", "engine")}
     return {
         "sentence": sentence(scene, problems).as_json(),
         "versions": {"tachograph": version, "python": platform.python_version(), "schema": schema.VERSION},
-        "nodes": [target(sources, scene, row, problems, measured) for row in rows["node"]],
-        "engines": [target(sources, scene, row, problems, measured) for row in rows["engine"]],
+        "nodes": [target(scene, row, problems, looks) for row in rows["node"]],
+        "engines": [target(scene, row, problems, looks) for row in rows["engine"]],
         "deployments": _deployments(sources, scene),
     }
 
@@ -61,27 +67,47 @@ def state_of(scene: Scene, row: TargetRow, problems: list[Problem]) -> tuple[str
     return phase, worst([grade, calm]), text
 
 
-Measured = Mapping[tuple[str, str], float]
+@dataclass(frozen=True)
+class Looks:
+    """What the store and the tail say of all targets, asked once.
+
+    measured: what the collector measured of each scrape, by (target, metric). shown: metrics with a value, by target.
+    resets: instants of the last hour at which counters started anew, by target. facts: by target and name.
+    """
+
+    measured: Mapping[tuple[str, str], float]
+    shown: Mapping[str, set[str]]
+    resets: Mapping[str, set[int]]
+    facts: Mapping[str, Mapping[str, str]]
 
 
-def _measured(sources: Sources, scene: Scene) -> Measured:
-    """What the collector measured of each target: {(target, metric): value}."""
-    metrics = (cluster.SCRAPE_SECONDS, cluster.SCRAPE_BYTES, cluster.CLOCK_SKEW)
-    frame = sources.frame({metric.name for metric in metrics}, scene.tick - 60_000, scene.tick)
+def look(sources: Sources, scene: Scene) -> Looks:
+    """Ask the store and the tail."""
+    frame = sources.frame(OFFERED, scene.tick - LOOK_MS, scene.tick)
     values = current.newest(frame, scene.tick)
-    return {(one.target, one.metric): float(value) for one, value in zip(frame.series, values, strict=True)}
+    shown: dict[str, set[str]] = {}
+    for one, line in zip(frame.series, ~np.isnan(frame.values), strict=True):
+        if line.any():
+            shown.setdefault(one.target, set()).add(one.metric)
+    resets: dict[str, set[int]] = {}
+    for offset in sources.store.offsets(scene.now_ms - RESETS_MS, scene.now_ms):
+        if offset.reason in BREAKING:
+            resets.setdefault(offset.target, set()).add(offset.tick)
+    facts: dict[str, dict[str, str]] = {}
+    for fact in sources.store.facts(at_ms=scene.now_ms):
+        facts.setdefault(fact.target, {})[fact.name] = fact.value
+    measured = {(one.target, one.metric): float(value) for one, value in zip(frame.series, values, strict=True)}
+    return Looks(measured, shown, resets, facts)
 
 
-def target(
-    sources: Sources, scene: Scene, row: TargetRow, problems: list[Problem], measured: Measured
-) -> dict[str, Any]:
+def target(scene: Scene, row: TargetRow, problems: list[Problem], looks: Looks) -> dict[str, Any]:
     """A TARGET of docs/live.md."""
     state, grade, reason = state_of(scene, row, problems)
-    facts = {fact.name: fact.value for fact in sources.store.facts(target=row.name, at_ms=scene.now_ms)}
+    facts = looks.facts.get(row.name, {})
     last = max(row.last_ok_ms or 0, scene.last_read.get(row.name, 0))
 
     def reading(metric: Metric) -> float | None:
-        return number(measured.get((row.name, metric.name), float("nan")))
+        return number(looks.measured.get((row.name, metric.name), float("nan")))
 
     return {
         "name": row.name,
@@ -90,34 +116,32 @@ def target(
         "reason": reason,
         "age_s": (scene.now_ms - last) / 1000.0 if last else None,
         "since": row.since_ms,
-        "url": row.url,
+        "url": without_login(row.url),
         "interval_s": row.interval_ms / 1000.0,
         "scrape_s": reading(cluster.SCRAPE_SECONDS),
         "scrape_bytes": reading(cluster.SCRAPE_BYTES),
         "missed_ticks": row.detail.get("missed"),
-        "resets": _resets(sources, row.name, scene.now_ms),
+        "resets": len(looks.resets.get(row.name, ())),
         "refused_series": row.detail.get("refused_series"),
         "dropped_families": row.detail.get("dropped_families"),
         "clock_skew_s": reading(cluster.CLOCK_SKEW),
         "version": facts.get("version") or facts.get("agent_version"),
-        "not_offered": not_offered(sources, scene, row),
+        "not_offered": not_offered(scene, row, looks),
     }
 
 
-def _resets(sources: Sources, name: str, now_ms: int) -> int:
-    """Instants of the last hour at which counters of a target started anew."""
-    offsets = sources.store.offsets(now_ms - RESETS_MS, now_ms, [name])
-    return len({offset.tick for offset in offsets if offset.reason in BREAKING})
+def without_login(url: str) -> str:
+    """An address without the name and password that may stand in it."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 
-def not_offered(sources: Sources, scene: Scene, row: TargetRow) -> list[str]:
+def not_offered(scene: Scene, row: TargetRow, looks: Looks) -> list[str]:
     """Labels of the catalogue's metrics for this kind of target that it does not show; empty while it is silent."""
     if not scene.alive(row):
         return []
+    shown = looks.shown.get(row.name, set())
     wanted = [metric for metric in catalog.METRICS if isinstance(metric, Metric) and metric.scope is SCOPES[row.kind]]
-    names = {metric.name for metric in wanted} | {f"{metric.name}_count" for metric in wanted}
-    frame = sources.tail.frame(names, start_ms=scene.tick - 5 * row.interval_ms, end_ms=scene.tick, targets=[row.name])
-    shown = {one.metric for one, values in zip(frame.series, frame.values, strict=True) if not np.isnan(values).all()}
     return [metric.label for metric in wanted if not {metric.name, f"{metric.name}_count"} & shown]
 
 

@@ -17,6 +17,7 @@ from telemetry.frame import Floats, Frame, Ints
 from telemetry.model import Metric
 
 LEAD_MS = 30_000
+SPANS = ("util_min", "util_max", "util_outlier")
 RECORDED: dict[str, Metric] = {
     "decode": cluster.RECORDED_DECODE,
     "util_mean": cluster.CLUSTER_UTILIZATION,
@@ -26,7 +27,17 @@ RECORDED: dict[str, Metric] = {
 
 
 def history(scene: Scene, tail: Tail, span_ms: float) -> dict[str, Any]:
-    """`history` of the bootstrap message: points and maps of the last `span_ms`."""
+    """`history` of the bootstrap message: points and maps of the last `span_ms`; of no time, empty lists."""
+    told = _recorded_history(scene, tail, span_ms) if span_ms > 0 else _nothing(scene)
+    return told | {"node_cells": [reading.key for reading in TILE], "map_metrics": map_metrics()}
+
+
+def _nothing(scene: Scene) -> dict[str, Any]:
+    points: dict[str, list[Any]] = {name: [] for name in (*RECORDED, "prefill", *SPANS)}
+    return {"t": [], "points": points, "map": {reading.key: [[] for _ in scene.node_targets] for reading in MAP}}
+
+
+def _recorded_history(scene: Scene, tail: Tail, span_ms: float) -> dict[str, Any]:
     start = scene.tick - span_ms
     frame = tail.frame(names(NODE_METRICS), start_ms=start - LEAD_MS, end_ms=scene.tick)
     shown = scene.engines.between(start, scene.tick)
@@ -41,8 +52,6 @@ def history(scene: Scene, tail: Tail, span_ms: float) -> dict[str, Any]:
         "t": ticks.tolist(),
         "points": recorded | prefill | _spans(by_reading["utilization"], len(ticks)),
         "map": maps,
-        "node_cells": [reading.key for reading in TILE],
-        "map_metrics": map_metrics(),
     }
 
 
@@ -66,7 +75,7 @@ def _recorded(shown: Frame, metric: Metric, ticks: Ints) -> list[float | None]:
 
 def _spans(use: dict[str, Floats], count: int) -> dict[str, list[Any]]:
     """util_min, util_max and util_outlier at each tick."""
-    found: dict[str, list[Any]] = {"util_min": [], "util_max": [], "util_outlier": []}
+    found: dict[str, list[Any]] = {name: [] for name in SPANS}
     for place in range(count):
         values = {name: float(line[place]) for name, line in use.items() if np.isfinite(line[place])}
         found["util_min"].append(known(min(values.values())) if values else None)

@@ -342,3 +342,12 @@ def test_headroom_is_judged_downwards(world: World, web: Web) -> None:
     web.step()
     found = {one["labels"]["target"]: one["state"] for one in value(web, "metric=memory_headroom_bytes")}  # type: ignore[index]
     assert (found["spark-01"], found["spark-02"]) == ("critical", "ok")
+
+
+def test_login_of_an_address_is_not_told(world: World, web: Web) -> None:
+    world.rows["spark-01"] = replace(world.rows["spark-01"], url="http://me:secret@10.0.0.1:9810")
+    world.run(61, 61)
+    web.step()
+    answer = web.client.get("/api/v1/status")
+    assert "secret" not in answer.text
+    assert answer.json["nodes"][0]["url"] == "http://10.0.0.1:9810"

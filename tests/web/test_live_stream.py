@@ -197,6 +197,14 @@ def test_prefill_stands_in_history_where_it_happened(make_world: MakeWorld, make
     assert prefill == [None] * 10 + [750.0] * 11 + [None] * 20
 
 
+def test_history_of_no_time_is_empty(web: Web) -> None:
+    history = web.get("live?minutes=0")["history"]
+    assert history["t"] == []
+    assert set(map(len, history["points"].values())) == {0}
+    assert history["map"]["power"] == [[], [], [], []]
+    assert len(history["map_metrics"]) == 6
+
+
 def test_bootstrap_is_shared_within_a_second(web: Web) -> None:
     first = web.process.live(15)
     assert web.process.live(15) is first
