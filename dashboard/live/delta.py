@@ -27,16 +27,28 @@ def _keys(message: Message) -> list[str]:
 def difference(before: Message, after: Message) -> dict[str, Any]:
     """`after` without what the holder of `before` knows; `same_shape` must hold.
 
-    cells: only those that changed. nodes: `{"index": position, …}` with the fields that changed.
+    cells: only those that changed, `brief`. nodes: `{"index": position, …}` with the fields that changed.
     why: the whole rows that changed.
     """
     changed = {key: after[key] for key in WHOLE_KEYS}
     old_cells = before["cells"]
-    changed["cells"] = {key: cell for key, cell in after["cells"].items() if old_cells.get(key) != cell}
+    changed["cells"] = {key: brief(cell) for key, cell in after["cells"].items() if old_cells.get(key) != cell}
     changed["nodes"] = [
-        {"index": index, **fields}
+        {"index": index, **_node(fields)}
         for index, (old, new) in enumerate(zip(before["nodes"], after["nodes"], strict=True))
         if (fields := {key: value for key, value in new.items() if old.get(key) != value})
     ]
     changed["why"] = [new for old, new in zip(before["why"], after["why"], strict=True) if old != new]
     return changed
+
+
+CALM = ["ok", ""]
+
+
+def brief(cell: list[str]) -> list[str]:
+    """A cell without its state and reason where all is well: most cells of most ticks, a fifth of what is sent."""
+    return cell[:2] if cell[2:] == CALM else cell
+
+
+def _node(fields: dict[str, Any]) -> dict[str, Any]:
+    return fields | {"cells": [brief(cell) for cell in fields["cells"]]} if "cells" in fields else fields

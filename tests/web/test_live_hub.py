@@ -20,7 +20,10 @@ def message(tick: int, **cells: list[str]) -> dict[str, Any]:
         "sentence": {"level": "ok", "text": "fine", "worst": None},
         "title": "t",
         "cells": {"a": ["1", "", "ok", ""], **cells},
-        "nodes": [{"name": "n1", "level": "ok", "cells": [1]}, {"name": "n2", "level": "ok", "cells": [2]}],
+        "nodes": [
+            {"name": "n1", "level": "ok", "cells": [["1", "W", "ok", ""]]},
+            {"name": "n2", "level": "ok", "cells": [["2", "W", "ok", ""]]},
+        ],
         "why": [{"key": "x", "now": "1"}, {"key": "y", "now": "2"}],
         "points": {"decode": 1.0},
         "map": {"power": [1, 2]},
@@ -33,8 +36,11 @@ def ticks(entries: list[Any] | None) -> list[int]:
 
 
 def test_difference_holds_what_changed_and_the_parts_that_always_come() -> None:
-    before, after = message(1), message(2, b=["2", "", "ok", ""])
-    after["nodes"][1]["level"] = "critical"
+    before, after = (
+        message(1),
+        message(2, b=["2", "", "ok", ""], c=["9", "", "warning", ""], d=["9", "", "ok", "mean of 6"]),
+    )
+    after["nodes"][1] |= {"level": "critical", "cells": [["3", "W", "ok", ""], ["–", "", "unknown", "lost"]]}
     after["why"][0] = {"key": "x", "now": "9"}
     assert difference(before, after) == {
         "tick": 2,
@@ -43,8 +49,8 @@ def test_difference_holds_what_changed_and_the_parts_that_always_come() -> None:
         "title": "t",
         "points": {"decode": 1.0},
         "map": {"power": [1, 2]},
-        "cells": {"b": ["2", "", "ok", ""]},
-        "nodes": [{"index": 1, "level": "critical"}],
+        "cells": {"b": ["2", ""], "c": ["9", "", "warning", ""], "d": ["9", "", "ok", "mean of 6"]},
+        "nodes": [{"index": 1, "level": "critical", "cells": [["3", "W"], ["–", "", "unknown", "lost"]]}],
         "why": [{"key": "x", "now": "9"}],
     }
 
