@@ -114,6 +114,23 @@ def trailing_increase(frame: Frame, window_ms: float) -> Floats:
     return result
 
 
+def trailing_total(frame: Frame, window_ms: float) -> Floats:
+    """Increase like `trailing_increase`, but of whatever the window saw: float64[series, tick].
+
+    What happened in gaps and over restarts is included, and a window that reaches before the first sample begins there:
+    for quotients of two counters of one page, which saw the same. NaN where there is no sample before.
+    """
+    result = np.full(frame.values.shape, np.nan)
+    for rows in _alike(frame):
+        known = ~np.isnan(frame.values[rows[0]])
+        if np.count_nonzero(known) >= 2:
+            at = frame.at_ms[rows[0], known]
+            where = np.ix_(rows, known)
+            result[where] = _window(at, frame.values[where], np.zeros(len(at)), np.minimum(window_ms, at - at[0]))
+            result[rows, np.flatnonzero(known)[0]] = np.nan
+    return result
+
+
 def _alike(frame: Frame) -> list[list[int]]:
     """Rows of one target with the same samples and breaks: they share all work but the subtraction."""
     known = np.isnan(frame.values)
@@ -124,7 +141,7 @@ def _alike(frame: Frame) -> list[list[int]]:
     return list(groups.values())
 
 
-def _window(at: Floats, values: Floats, bad: Floats, window_ms: float) -> Floats:
+def _window(at: Floats, values: Floats, bad: Floats, window_ms: float | Floats) -> Floats:
     start = at - window_ms
     before = np.searchsorted(at, start, side="right").astype(np.intp) - 1
     left = np.maximum(before, 0)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from telemetry import catalog
-from telemetry.counters import increase, integral, trailing_increase
+from telemetry.counters import increase, integral, trailing_increase, trailing_total
 from telemetry.frame import Bools, Floats, Frame
 from telemetry.model import Kind, Metric, Ratio, Series
 
@@ -64,8 +64,11 @@ def totals(values: Floats, ticks: Floats, group: npt.NDArray[np.intp], sampled: 
     return np.where(spoiled | ~some, np.nan, summed)
 
 
-def contribution(frame: Frame, window_ms: float) -> Floats:
-    """What each series adds to a term at each tick: a counter its increase, a gauge its integral, over the window."""
+def contribution(frame: Frame, window_ms: float, *, whole: bool = True) -> Floats:
+    """What each series adds to a term at each tick: a counter its increase, a gauge its integral, over the window.
+
+    whole: the window must have been watched from end to end; else a counter adds what was seen of it.
+    """
     ticks = frame.ticks.astype(np.float64)
     gauges = np.array([_is_gauge(series.metric) for series in frame.series], dtype=bool)
     gained = np.full(frame.values.shape, np.nan)
@@ -76,7 +79,8 @@ def contribution(frame: Frame, window_ms: float) -> Floats:
             if window_ms <= 0:
                 gained[rows] = part.values
             else:
-                gained[rows] = trailing_increase(integral(part) if change else part, window_ms)
+                counted = integral(part) if change else part
+                gained[rows] = trailing_increase(counted, window_ms) if whole else trailing_total(counted, window_ms)
     return hold(gained, frame.gap_ms, ticks, read=~np.isnan(frame.at_ms))
 
 
@@ -110,11 +114,19 @@ def sides(
     """What `evaluate` divides: Σ numerator and Σ denominator at each tick, by group. Both add up over ticks."""
     window = ratio.window_s * 1000.0 if window_ms is None else window_ms
     frame = _paired(ratio, frame)
-    above = _by_group(frame, _names(ratio.numerator), key, window)
+    whole = not _saw_the_same(ratio)
+    above = _by_group(frame, _names(ratio.numerator), key, window, whole)
     if not ratio.denominator:
         return {group: (values, np.full_like(values, window / 1000.0)) for group, values in above.items()}
-    below = _by_group(frame, _names(ratio.denominator), key, window)
+    below = _by_group(frame, _names(ratio.denominator), key, window, whole)
     return {group: (values, below[group]) for group, values in above.items() if group in below}
+
+
+def _saw_the_same(ratio: Ratio) -> bool:
+    """Whether both sides are counters of one page: then a gap, a restart or a late start cuts both alike."""
+    terms = (*ratio.numerator, *ratio.denominator)
+    counters = all(term.kind is Kind.COUNTER for term in terms)
+    return bool(ratio.denominator) and counters and len({term.scope for term in terms}) == 1
 
 
 def _paired(ratio: Ratio, frame: Frame) -> Frame:
@@ -127,13 +139,13 @@ def _paired(ratio: Ratio, frame: Frame) -> Frame:
     return frame.select(lambda series: series.target in both)
 
 
-def _by_group(frame: Frame, names: frozenset[str], key: Key, window_ms: float) -> dict[Hashable, Floats]:
+def _by_group(frame: Frame, names: frozenset[str], key: Key, window_ms: float, whole: bool) -> dict[Hashable, Floats]:
     part = frame.select(lambda series: series.metric in names)
     if not len(part.series):
         return {}
     numbers: dict[Hashable, int] = {}
     group = np.array([numbers.setdefault(key(series), len(numbers)) for series in part.series], dtype=np.intp)
-    gained, ticks = contribution(part, window_ms), part.ticks.astype(np.float64)
+    gained, ticks = contribution(part, window_ms, whole=whole), part.ticks.astype(np.float64)
     summed = totals(gained, ticks, group, sampled=~np.isnan(part.values))
     if len(names) > 1:
         summed[_partial(part, ~np.isnan(gained), group, names)] = np.nan

@@ -13,7 +13,7 @@ from telemetry.catalog import ratios as quotients
 from telemetry.counters import Step, mark_steps
 from telemetry.frame import Frame
 from telemetry.model import Metric, Ratio, Series
-from tests.telemetry.frames import START_MS, Numbers, numbers, table
+from tests.telemetry.frames import START_MS, Numbers, numbers, series, table
 
 
 def one(metric: Metric, target: str = "head", **labels: str) -> Series:
@@ -352,3 +352,29 @@ def test_over_a_range_without_one_side_is_unknown(metric: Metric) -> None:
 def test_over_a_range_in_which_nothing_happened_is_unknown() -> None:
     rows = {one(engine.ACCEPTED_TOKENS): [5, 5], one(engine.DRAFT_TOKENS): [8, 8]}
     assert np.isnan(ratios.over(quotients.ACCEPTANCE, table(rows), START_MS, START_MS + 1000))
+
+
+def acceptance(accepted: list[float | None], drafted: list[float | None], **more: object) -> list[float]:
+    """Acceptance over a trailing 5 s, from counters of accepted and drafted tokens of one engine."""
+    rows = {
+        series("speculative_accepted_tokens_total"): accepted,
+        series("speculative_draft_tokens_total"): drafted,
+    }
+    frame = table(rows, **more)  # type: ignore[arg-type]
+    return ratios.evaluate(quotients.ACCEPTANCE, frame, lambda _: (), 5000.0)[()].tolist()
+
+
+def test_a_quotient_of_one_pages_counters_begins_with_its_second_sample() -> None:
+    found = acceptance([0, 2, 4, 5], [0, 4, 8, 16])
+    assert np.isnan(found[0])
+    assert found[1:] == [0.5, 0.5, 5 / 16]
+
+
+def test_a_quotient_of_one_pages_counters_bridges_a_gap_and_a_restart() -> None:
+    found = acceptance([0, 2, 6, 7], [0, 4, 24, 26], at_s=[0, 1, 9, 10], breaks={0: [3], 1: [3]})
+    assert found[3] == pytest.approx((1 + 4 * 4 / 8) / (2 + 20 * 4 / 8)), "five seconds back lies within the gap"
+
+
+def test_a_rate_does_not_bridge_a_gap() -> None:
+    frame = table({series(): [0, 2, 6, 7]}, at_s=[0, 1, 9, 10])
+    assert np.isnan(ratios.evaluate(quotients.DECODE_TPS, frame, lambda _: (), 5000.0)[()]).all()
