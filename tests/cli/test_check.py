@@ -19,6 +19,7 @@ from cli.probe import Probe, printable
 from cli.supervisor import ROOT
 from collectors.scrape.http import Reply
 from collectors.scrape.outcome import Outcome
+from collectors.scrape.text import PageReader
 from pipeline.config import TargetKind
 from settings import Settings
 
@@ -196,6 +197,18 @@ def test_every_failure_is_a_sentence(kind: TargetKind, outcome: Outcome) -> None
     (sentence,) = verdict.sentences
     assert sentence.startswith("it went wrong")
     assert sentence.endswith((".", "?."))
+
+
+def test_series_beyond_the_limit_are_told() -> None:
+    body = VLLM.encode()
+    told = {
+        1: "1 series, 0.1 kB in 250 ms; 1 more series are beyond the limit and not read.",
+        2: "2 series, 0.1 kB in 250 ms.",
+    }
+    for cap, said in told.items():
+        layout = PageReader("head", cap).read(body).layout
+        verdict = check.explain(TargetKind.ENGINE, Probe(Reply(Outcome.OK, body, 1.0, 1.25), layout))
+        assert verdict == check.Verdict(True, (f"vLLM: {said}",))
 
 
 @pytest.mark.parametrize(
