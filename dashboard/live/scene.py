@@ -64,6 +64,7 @@ ENGINE_METRICS: tuple[Metric, ...] = (
     engine.ACCEPTED_TOKENS,
     engine.REPORTED_ACCEPTANCE,
     engine.REPORTED_ACCEPTED_LENGTH,
+    engine.REPORTED_THROUGHPUT,
     engine.ENGINE_PHASE,
     part(engine.ITL, "sum"),
     part(engine.ITL, "count"),

@@ -216,6 +216,24 @@ def test_what_an_engine_reports_stands_in_for_counters(make_world: MakeWorld, ma
     assert {row["key"]: row["now"] for row in message["why"]}["steps"] == "6.7 /s"  # 20 tokens/s ∕ 3 running
 
 
+@pytest.mark.parametrize(
+    ("running", "last", "shown"),
+    [(1.0, 0, "36.2 tok/s"), (0.0, 0, "–"), (1.0, 60, "20.0 tok/s"), (0.0, 60, "20.0 tok/s")],
+    ids=["first sample", "first sample, idle: the gauge is stale", "counted", "counted, idle"],
+)
+def test_a_throughput_gauge_counts_only_before_the_counter_and_while_requests_run(
+    make_world: MakeWorld, make_web: MakeWeb, running: float, last: int, shown: str
+) -> None:
+    world = make_world()
+    kind = type(next(iter(world.series[HEAD])))
+    world.series[HEAD] |= {
+        kind(HEAD, engine.REPORTED_THROUGHPUT.name, ENGINE): constant(36.2),
+        kind(HEAD, engine.REQUESTS_RUNNING.name, ENGINE): constant(running),
+    }
+    world.run(0, last)
+    assert text(make_web(world).step()["cells"]["decode.now"]) == shown
+
+
 def test_a_window_is_as_long_as_what_there_is(make_world: MakeWorld, make_web: MakeWeb) -> None:
     """Twenty seconds after the start the quotients of longer windows are over twenty seconds."""
     world = make_world()
