@@ -223,6 +223,13 @@ def test_a_line_that_was_away_over_a_known_restart_began_again() -> None:
     assert source.tokens({"1": 4, "2": 61}, started=500.0)[0] == 65.0
 
 
+def test_a_new_line_after_a_restart_is_a_restart_of_the_series_not_its_first_use() -> None:
+    source = Source()
+    source.page({"1": 100}, started=10.0)
+    source.page({"1": 130}, started=10.0)
+    assert source.tokens({"2": 5}, started=500.0) == (35.0, ["restart"])
+
+
 def test_a_series_that_returns_goes_on() -> None:
     source = Source()
     source.page({"": 100})
