@@ -154,7 +154,7 @@ def empty() -> Component:
 
 def page() -> Component:
     """The whole page, without numbers: those come with the snapshot and the stream."""
-    return html.Main(
+    return html.Div(
         [speed(), vitals(), why(), plots(), fleet(), empty()], className="cluster", **{"data-live-root": "cluster"}
     )
 

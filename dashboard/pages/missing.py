@@ -9,7 +9,7 @@ from dash.development.base_component import Component
 
 def page() -> Component:
     """Says so, and leads back."""
-    return html.Main(
+    return html.Div(
         [
             html.H1("There is no such page"),
             html.P("The address may be old, or mistyped."),

@@ -203,7 +203,7 @@ def page(name: str) -> Component:
     charts = html.Div(
         [*(chart(one) for one in NODE_CHARTS), back], className="charts-grid", **{"data-series-node": name}
     )
-    return html.Main(
+    return html.Div(
         [
             fragment("node", REFRESH_MS, node=name),
             charts,

@@ -140,7 +140,7 @@ def body(status: Answer, absent: Answer) -> list[Component]:
 
 def page() -> Component:
     """The page: one fragment."""
-    return html.Main([fragment("status", REFRESH_MS)], className="page status")
+    return html.Div([fragment("status", REFRESH_MS)], className="page status")
 
 
 def register(app: dash.Dash, services: Services) -> None:

@@ -76,7 +76,7 @@ function watch() {
   const entry = document.getElementById("react-entry-point"), first = document.getElementById("first");
   const look = () => {
     const live = entry.querySelector("[data-live-root]");
-    if (entry.querySelector(".bar") && (live || entry.querySelector("main"))) first?.remove();
+    if (entry.querySelector(".bar") && (live || entry.querySelector(".page"))) first?.remove();
     mount(live ?? (first?.isConnected ? first.querySelector("[data-live-root]") : null));
     mountCharts(entry.querySelector("[data-series-node]"));
     lookForFragments();

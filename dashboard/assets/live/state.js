@@ -60,7 +60,7 @@ export class State {
     const { tick, points, map } = this.message, history = this.history;
     if (!history || tick <= (history.t.at(-1) ?? 0)) return;
     history.t.push(tick);
-    for (const key of Object.keys(points)) history.points[key]?.push(points[key]);
+    for (const [key, values] of Object.entries(history.points)) values.push(points[key] ?? null);
     for (const key of Object.keys(history.map)) history.map[key].forEach((row, node) => row.push(map[key]?.[node] ?? null));
     for (const [start, end, rate] of points.prefills ?? []) this.recordPrefill(start, end, rate);
     const drop = history.t.findIndex((t) => t >= tick - keepMs);

@@ -1,0 +1,217 @@
+"""The Cluster page in a browser: first paint, ticks, zoom, themes, sizes, silence."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from telemetry.catalog import engine, gpu
+from tests.browser.conftest import Complaints, MakeSite, Open, wait_for_charts
+from tests.web.world import HEAD, constant
+
+RANGE = "document.querySelector('[data-plots] .js-plotly-plot')._fullLayout.xaxis.range.map(String)"
+SILENT = re.compile(r"Collector silent for \d+ s")
+
+
+def cell(page: Page, key: str) -> Any:
+    return page.locator(f'[data-cell="{key}"]').last
+
+
+def test_numbers_stand_in_the_page_before_any_script(make_site: MakeSite, open_page: Open) -> None:
+    site = make_site()
+    page = open_page(site.address, java_script_enabled=False)
+    expect(page.locator(".sentence .words")).to_have_text("Serving Kimi-K3 on 4 nodes")
+    expect(cell(page, "decode.now")).to_have_text("20.0\u00a0tok/s")
+    expect(cell(page, "prefill.throughput")).to_have_text("750\u00a0tok/s")
+
+
+def test_a_tick_changes_numbers_tiles_and_lines(make_site: MakeSite, open_page: Open) -> None:
+    site = make_site()
+    page = open_page(site.address)
+    wait_for_charts(page)
+    expect(page).to_have_title("20.0 tok/s · Tachograph")
+    expect(cell(page, "requests.running")).to_have_text("3")
+    expect(page.locator("[data-zone]")).to_have_text("Europe/Berlin")
+    site.world.set(HEAD, engine.REQUESTS_RUNNING, constant(5.0))
+    site.world.set("spark-03", gpu.GPU_POWER, constant(77.0))
+    site.tick()
+    expect(cell(page, "requests.running")).to_have_text("5")
+    expect(page.locator(".tile", has_text="spark-03").locator(".power")).to_have_text("77\u00a0W")
+    site.tick()
+    page.wait_for_function("() => document.querySelector('[data-plots] .js-plotly-plot').data[0].y.length === 33")
+    last = page.evaluate("document.querySelector('[data-plots] .js-plotly-plot').data.map((line) => line.y.at(-1))")
+    assert last[0] == pytest.approx(20.0)
+    assert last[4] == pytest.approx(96.0)
+    assert last[5] == pytest.approx(12.8)
+
+
+def test_zoom_survives_ticks_until_one_goes_back(make_site: MakeSite, open_page: Open) -> None:
+    site = make_site(ticks=120)
+    page = open_page(site.address)
+    wait_for_charts(page)
+    box = page.locator("[data-plots] .nsewdrag").first.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] * 0.90, box["y"] + 30)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.96, box["y"] + 32, steps=4)
+    page.mouse.up()
+    expect(page.locator("[data-back]")).to_be_visible()
+    zoomed = page.evaluate(RANGE)
+    for _ in range(3):
+        site.tick()
+    page.wait_for_function("() => document.querySelector('[data-plots] .js-plotly-plot').data[0].y.length === 124")
+    assert page.evaluate(RANGE) == zoomed
+    page.locator("[data-back]").click()
+    expect(page.locator("[data-back]")).to_be_hidden()
+    page.wait_for_function(f"(before) => {RANGE}[0] !== before", arg=zoomed[0])
+
+
+def test_a_silent_collector_is_named_by_the_page_itself(make_site: MakeSite, open_page: Open) -> None:
+    site = make_site()
+    page = open_page(site.address)
+    wait_for_charts(page)
+    site.tick()
+    expect(page.locator("[data-age]")).to_have_text("live")
+    expect(page.locator(".sentence .words")).to_have_text(SILENT, timeout=5_000)
+    expect(page.locator(".sentence")).to_have_attribute("data-level", "critical")
+    expect(page.locator("[data-age]")).to_have_text(re.compile(r"\d+ s ago"))
+    opacity = page.evaluate("getComputedStyle(document.querySelector('[data-cell=\"decode.now\"]')).opacity")
+    assert float(opacity) < 1
+    site.tick()
+    expect(page.locator(".sentence .words")).to_have_text("Serving Kimi-K3 on 4 nodes")
+
+
+def test_a_server_that_is_gone_is_told_from_a_silent_collector(
+    make_site: MakeSite, open_page: Open, complaints: Complaints
+) -> None:
+    complaints.allowed = ("ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED", "ERR_CONNECTION_RESET", "ERR_EMPTY")
+    site = make_site()
+    page = open_page(site.address)
+    wait_for_charts(page)
+    site.stop()
+    expect(page.locator(".sentence .words")).to_have_text(re.compile("The server does not answer"), timeout=15_000)
+
+
+def test_polling_goes_on_where_no_stream_is_to_be_had(
+    make_site: MakeSite, open_page: Open, complaints: Complaints
+) -> None:
+    complaints.allowed = ("503",)
+    site = make_site()
+    page = open_page("about:blank")
+    page.route("**/api/v1/stream*", lambda route: route.fulfill(status=503, body="no place"))
+    page.goto(site.address)
+    wait_for_charts(page)
+    site.world.set(HEAD, engine.REQUESTS_RUNNING, constant(6.0))
+    site.tick()
+    expect(cell(page, "requests.running")).to_have_text("6")
+    site.world.set(HEAD, engine.REQUESTS_RUNNING, constant(7.0))
+    site.tick()
+    expect(cell(page, "requests.running")).to_have_text("7")
+
+
+HIDE = """(hidden) => { Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+document.dispatchEvent(new Event("visibilitychange")); }"""
+
+
+def test_a_hidden_page_rests_and_catches_up(make_site: MakeSite, open_page: Open) -> None:
+    site = make_site()
+    page = open_page(site.address)
+    wait_for_charts(page)
+    page.evaluate(HIDE, True)
+    site.world.set(HEAD, engine.REQUESTS_RUNNING, constant(9.0))
+    site.tick()
+    site.tick()
+    with page.expect_request("**/api/v1/live?minutes=15"):
+        page.evaluate(HIDE, False)
+    expect(cell(page, "requests.running")).to_have_text("9")
+    page.wait_for_function("() => document.querySelector('[data-plots] .js-plotly-plot').data[0].y.length === 33")
+
+
+def test_theme_follows_the_system_then_the_button_and_is_kept(make_site: MakeSite, open_page: Open) -> None:
+    site = make_site()
+    page = open_page(site.address, color_scheme="dark")
+    scheme = "document.documentElement.dataset.mantineColorScheme"
+    ground = "getComputedStyle(document.body).backgroundColor"
+    wait_for_charts(page)
+    assert page.evaluate(scheme) == "dark"
+    dark = page.evaluate(ground)
+    line = "document.querySelector('[data-plots] .js-plotly-plot').data[0].line.color"
+    page.wait_for_function(f"() => {line} === '#69aefc'")
+    page.locator("[data-theme-toggle]").click()
+    assert page.evaluate(scheme) == "light"
+    assert page.evaluate(ground) != dark
+    page.wait_for_function(f"() => {line} === '#1a5fb8'")
+    page.reload()
+    assert page.evaluate(scheme) == "light"
+    wait_for_charts(page)
+    assert page.evaluate(scheme) == "light"
+
+
+def test_the_map_by_keyboard_and_as_a_table(make_site: MakeSite, open_page: Open) -> None:
+    site = make_site()
+    page = open_page(site.address)
+    wait_for_charts(page)
+    switch = page.locator("[data-map-switch]")
+    expect(switch.get_by_role("radio", name="Power")).to_be_checked()
+    expect(page.locator("[data-map-scale]")).to_have_text("47.753.0 W")
+    switch.get_by_role("radio", name="Power").focus()
+    page.keyboard.press("ArrowRight")
+    expect(switch.get_by_role("radio", name="Util")).to_be_checked()
+    expect(page.locator("[data-map-scale]")).to_have_text("0100 %")
+    page.locator("[data-map] canvas").hover(position={"x": 400, "y": 10})
+    expect(page.locator(".tip")).to_contain_text("spark-01")
+    page.get_by_role("button", name="Table").press("Enter")
+    row = page.locator("[data-map-table] tr", has_text="spark-04")
+    expect(row).to_contain_text("53\u00a0W")
+    expect(page.locator("[data-map]")).to_be_hidden()
+    site.world.set("spark-04", gpu.GPU_POWER, constant(88.0))
+    site.tick()
+    expect(row).to_contain_text("88\u00a0W")
+    page.get_by_role("button", name="Table").press("Enter")
+    expect(page.locator("[data-map]")).to_be_visible()
+
+
+@pytest.mark.parametrize("nodes", [1, 4, 16, 64])
+def test_the_first_screen_needs_no_scrolling(make_site: MakeSite, open_page: Open, nodes: int) -> None:
+    site = make_site(ticks=5, nodes=nodes)
+    page = open_page(site.address)
+    wait_for_charts(page)
+    assert page.evaluate("document.documentElement.scrollHeight") <= 900
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1440
+    assert page.locator(".tile").count() == nodes
+    assert page.evaluate(CUT) == []
+    assert page.evaluate("document.querySelectorAll('*').length") <= 1500
+
+
+CUT = """[...document.querySelectorAll(".tile, .tile .name strong, .tile .cell, .reading .value, .hero, .why-table td")]
+.filter((box) => box.scrollWidth > box.clientWidth + 1 && getComputedStyle(box).display !== "inline")
+.map((box) => box.className + ": " + box.textContent)"""
+SMALL = """[...document.querySelectorAll("body *")].filter((box) => [...box.childNodes].some((node) =>
+node.nodeType === 3 && node.data.trim()) && box.checkVisibility() && parseFloat(getComputedStyle(box).fontSize) < 12)
+.map((box) => box.tagName + ": " + box.textContent)"""
+
+
+def test_a_phone_shows_speed_and_all_nodes_on_its_first_screen(make_site: MakeSite, open_page: Open) -> None:
+    site = make_site(nodes=16)
+    page = open_page(site.address, 390, 844, is_mobile=True, has_touch=True)
+    wait_for_charts(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    expect(page.locator(".sentence .words")).to_be_in_viewport(ratio=1)
+    expect(cell(page, "decode.now")).to_be_in_viewport(ratio=1)
+    expect(cell(page, "prefill.throughput")).to_be_in_viewport(ratio=1)
+    expect(page.locator(".tile").last).to_be_in_viewport(ratio=1)
+    assert page.evaluate(CUT) == []
+    assert page.evaluate(SMALL) == []
+
+
+def test_everything_to_press_or_look_at_has_a_name_and_can_be_read(make_site: MakeSite, open_page: Open) -> None:
+    site = make_site()
+    page = open_page(site.address)
+    wait_for_charts(page)
+    nameless = """[...document.querySelectorAll("button, a, [role=img], canvas")].filter((box) => box.checkVisibility()
+    && !box.textContent.trim() && !box.getAttribute("aria-label")).map((box) => box.outerHTML.slice(0, 80))"""
+    assert page.evaluate(nameless) == []
+    assert page.evaluate(SMALL) == []

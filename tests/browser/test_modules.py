@@ -1,0 +1,122 @@
+"""The pure functions of the scripts, asked in the browser that runs them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.browser.conftest import MakeSite, Open
+
+CASES: list[tuple[str, str, Any]] = [
+    ("tiles", "[1, 2, 3, 4, 5, 8, 9, 16].map(m.columns)", [1, 2, 3, 2, 5, 8, 5, 8]),
+    ("tiles", "[17, 20, 24, 35, 64].map(m.columns)", [6, 5, 8, 7, 8]),
+    ("tiles", "[1, 4, 5, 16, 17, 64].map(m.density)", ["large", "large", "full", "full", "compact", "compact"]),
+    ("tiles", "m.shortNames(['spark-01', 'spark-02'])", ["spark-01", "spark-02"]),
+    ("tiles", "m.shortNames(['gb10-rack-a-01', 'gb10-rack-a-12'])", ["01", "12"]),
+    ("tiles", "m.shortNames(['spark-01', 'spark-02'], 4)", ["01", "02"]),
+    ("tiles", "m.shortNames(['a-very-long-name'])", ["a-very-long-name"]),
+    ("tiles", "m.shortNames(['alphabetical', 'beta'])", ["alphabetical", "beta"]),
+    ("tiles", "m.brief('is throttling (software thermal)')", "throttling"),
+    ("tiles", "m.brief('has a GPU at 87.0 °C')", "GPU at 87.0 °C"),
+    ("tiles", "m.brief('refuses the connection')", "refuses the connection"),
+    ("age", "[0, 999, 59999, 60000, 3725000, 90000000].map(m.duration)",
+     ["0 s", "0 s", "59 s", "1m 0s", "1h 2m", "1d 1h"]),
+    ("plots", "new m.Grid([1000, 2000, 5000], 1000).place([1, 2, 3], 10)", [10, 20, None, None, 30]),
+    ("plots", "new m.Grid([1000, 2000, 4000], 1000).place([1, 2, 4], 1)", [1, 2, 3, 4]),
+    ("plots", "new m.Grid([1000, 2000, 4000], 1000).place([1, null, 4], 1)", [1, None, None, 4]),
+    ("plots", "new m.Grid([1000, 2040, 2990], 1000).place([1, 2, 3], 1)", [1, 2, 3]),
+    ("plots", "new m.Grid([1000, 2000], 1000).place([], 1)", [None, None]),
+    ("plots", "(() => { const s = [[null, 1, null, 3], [null, 3, null, 5]]; m.closeSpans(s); return s; })()",
+     [[0, 1, 2, 3], [0, 3, 2, 5]]),
+    ("paint", "m.stamp(0).length", 23),
+]  # fmt: skip
+STATE = """(() => {
+  const state = new m.State();
+  const nodes = ["a", "b"].map((name) => ({ name, level: "ok", cells: [["1", "W", "ok", ""]] }));
+  const base = { tick: 1000, age_ms: 200, sentence: {}, cells: { x: ["1", "", "ok", ""], y: ["2", "", "ok", ""] },
+    nodes, why: [{ key: "k", now: "1" }, { key: "l", now: "2" }], points: { decode: 1, prefills: [] },
+    map: { power: [5, null] } };
+  state.bootstrap({ ...base, history: { t: [0, 1000], points: { decode: [0, 1], prefill: [null, null] },
+    map: { power: [[4, 5], [null, null]] }, node_cells: ["power"], map_metrics: [] } }, 50);
+  const changed = state.merge({ ...base, tick: 2000, cells: { x: ["9", "", "ok", ""] },
+    nodes: [{ index: 1, level: "critical" }], why: [{ key: "l", now: "7" }],
+    points: { decode: 3, prefills: [[500, 1500, 750]] }, map: { power: [6, 7] } }, 1050);
+  state.record(900000);
+  return { changed, x: state.message.cells.x[0], y: state.message.cells.y[0],
+    levels: state.message.nodes.map((n) => n.level), why: state.message.why.map((row) => row.now),
+    t: state.history.t, decode: state.history.points.decode, prefill: state.history.points.prefill, power: state.history.map.power, age: state.age(1550),
+    interval: state.interval, gap: state.gapMs, other: state.merge({ ...base, nodes: [nodes[0]] }, 0).shape };
+})()"""
+MERGED = {
+    "changed": {"shape": False, "cells": ["x"], "nodes": [1], "why": True},
+    "x": "9",
+    "y": "2",
+    "levels": ["ok", "critical"],
+    "why": ["1", "7"],
+    "t": [0, 1000, 2000],
+    "decode": [0, 1, 3],
+    "prefill": [None, 750, None],
+    "power": [[4, 5, 6], [None, None, 7]],
+    "age": 700,
+    "interval": 1000,
+    "gap": 2500,
+    "other": True,
+}
+JUDGE = """(() => {
+  const state = (age, level) => ({ age: () => age, message: { tick: 1, sentence: { level, text: "fine" } } });
+  const said = (...parts) => { const s = m.judge(...parts, 0); return [s.level, s.text, s.stale]; };
+  return [said(state(2999, "ok"), true), said(state(3000, "ok"), true), said(state(65000, "ok"), false),
+    said(state(90000, "empty"), true), said({ age: () => null, message: null }, true),
+    said({ age: () => null, message: { sentence: { level: "empty", text: "nothing" } } }, true),
+    said({ age: () => null, message: null }, false)];
+})()"""
+JUDGED = [
+    ["ok", "fine", False],
+    ["critical", "Collector silent for 3 s", True],
+    ["critical", "The server does not answer; numbers are from 1m 5s ago", True],
+    ["empty", "fine", False],
+    ["unknown", "Waiting for the first reading", False],
+    ["empty", "nothing", False],
+    ["critical", "The server does not answer", False],
+]
+RAMP = """(() => {
+  const colour = (name) => ({ "map-low": "#000000", "map-high": "#ffffff", "map-none": "none" })[name];
+  const fixed = m.makeRamp({ unit: "%", scale: 100, low: 0, high: 1 }, [], [], colour);
+  const seen = m.makeRamp({ unit: "W", scale: 1, low: null, high: null }, [[50, null], [80, 60]], [90], colour);
+  return [fixed.colour(0), fixed.colour(1), fixed.colour(2), fixed.colour(null), fixed.outside(2), fixed.text(0.5),
+    seen.colour(50), seen.colour(90), seen.outside(91), seen.outside(49), seen.outside(70), seen.text(123.4)];
+})()"""
+RAMPED = [
+    "rgb(0,0,0)", "rgb(255,255,255)", "rgb(255,255,255)", "none", False, "50.0 %",
+    "rgb(0,0,0)", "rgb(255,255,255)", True, True, False, "123 W",
+]  # fmt: skip
+MORPH = """(() => {
+  const page = document.createElement("div"), next = document.createElement("template");
+  page.innerHTML = '<details open><summary>1</summary></details><p class="a">old</p><b>x</b>';
+  const kept = page.firstChild;
+  next.innerHTML = '<details><summary>2</summary></details><p title="t">new</p><i>y</i><u>z</u>';
+  m.morph(page, next.content);
+  const first = page.innerHTML;
+  next.innerHTML = "<p>only</p>";
+  m.morph(page, next.content);
+  return [kept.isConnected || first.includes("<details open"), first, page.innerHTML];
+})()"""
+MORPHED = [
+    True,
+    '<details open=""><summary>2</summary></details><p title="t">new</p><i>y</i><u>z</u>',
+    "<p>only</p>",
+]
+
+
+def test_pure_functions(make_site: MakeSite, open_page: Open) -> None:
+    site = make_site(ticks=0, nodes=0, engines=False)
+    page = open_page(site.address)
+    cases = [
+        *CASES,
+        ("state", STATE, MERGED),
+        ("age", JUDGE, JUDGED),
+        ("ramp", RAMP, RAMPED),
+        ("fragments", MORPH, MORPHED),
+    ]
+    for module, asked, answer in cases:
+        found = page.evaluate(f"import('/assets/live/{module}.js').then((m) => {asked})")
+        assert found == answer, asked
