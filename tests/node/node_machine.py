@@ -1,7 +1,7 @@
 """A GB10 node made of files: its tree in every scenario, an opener that fails as the machine would, clocks that stand.
 
-The listing in tests/data/gb10 holds one idle node: cage p1 cabled, cage p0 empty. Lines read `[tag] /path = content`,
-`-> target`, `!ERRNO` or `<<EOF`.
+The listing in tests/data/gb10 holds one idle node: cage p1 cabled, cage p0 empty. Lines read `/path = content`,
+`/path -> target`, `/path !ERRNO` or `/path <<EOF`.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from collectors.node.rounds import Rounds
 from collectors.node.tree import Tree, read_file
 
 DATA = Path(__file__).parent.parent / "data" / "gb10"
-LISTING = lzma.decompress((DATA / "node-listing.md.xz").read_bytes()).decode()
-LINE = re.compile(r"\[\w\] (/\S+) (= ?|-> |!|<<EOF$)(.*)$")
+LISTING = lzma.decompress((DATA / "node.listing.xz").read_bytes()).decode()
+LINE = re.compile(r"(/\S+) (= ?|-> |!|<<EOF$)(.*)$")
 P1 = (("rocep1s0f1", "enp1s0f1np1"), ("roceP2p1s0f1", "enP2p1s0f1np1"))
 PORT = "/sys/class/infiniband/{rdma}/ports/1/"
 NET = "/sys/class/net/{net}/"
@@ -75,13 +75,10 @@ class Node:
 
 
 def _unpack(node: Node) -> None:
-    inside, lines = False, iter(LISTING.splitlines())
+    lines = iter(LISTING.splitlines())
     for line in lines:
-        if line.startswith("```"):
-            inside = line == "```fixture"
-        match = LINE.match(line) if inside else None
-        if match is None:
-            continue
+        match = LINE.match(line)
+        assert match, line
         path, sign, value = match.groups()
         if sign.startswith("="):
             node.put(path, value + "\n")

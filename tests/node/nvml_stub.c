@@ -84,7 +84,13 @@ ret_t nvmlDeviceGetUUID(void *handle, char *text, u32 size) {
     snprintf(text, size, "GPU-2dee1e25-b3b5-007e-2b55-79f2d0f2ebe%ld", 5 + index_of(handle));
     return OK;
 }
-ret_t nvmlDeviceGetSerial(void *handle, char *text, u32 size) { (void)size; ONLY_DISCRETE(handle); strcpy(text, "1322"); return OK; }
+ret_t nvmlDeviceGetSerial(void *handle, char *text, u32 size) {
+    (void)size;
+    if (is("near-total")) { *text = 0; return OK; }
+    ONLY_DISCRETE(handle);
+    strcpy(text, "1322");
+    return OK;
+}
 ret_t nvmlDeviceGetVbiosVersion(void *handle, char *text, u32 size) { (void)size; GATE(handle); strcpy(text, "9A.0B.25.00.00"); return OK; }
 ret_t nvmlDeviceGetPciInfo_v3(void *handle, pci_t *pci) {
     GATE(handle);

@@ -249,6 +249,19 @@ def test_a_device_that_vanishes_costs_only_itself(node: MakeNode) -> None:
     assert series("link_up", "rocep1s0f1") not in values(rounds.snapshot().page), "it was looked for anew"
 
 
+def test_what_does_not_change_is_looked_for_every_ten_seconds(node: MakeNode) -> None:
+    clock = Clock()
+    watched = machine(node(), clock)
+    rounds = Rounds(watched)
+    rounds.snapshot()
+    first = watched.kept("functions", lambda _tree: "anew", clock.now)
+    clock.now += 9
+    rounds.snapshot()
+    assert watched.kept("functions", lambda _tree: "anew", clock.now) is first
+    clock.now += 1
+    assert watched.kept("functions", lambda _tree: "anew", clock.now) == "anew"
+
+
 def test_a_netdev_with_a_new_name_is_found_in_the_next_round(node: MakeNode) -> None:
     tree, clock = node(), Clock()
     rounds = Rounds(machine(tree, clock))

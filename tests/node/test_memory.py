@@ -89,11 +89,11 @@ def test_an_absent_field_has_no_line() -> None:
 def test_the_lowest_of_two_seconds() -> None:
     trailing = Trailing()
     assert trailing.lowest(0.0) is None
-    for at_s, value in ((0.0, 30), (0.2, 12), (0.4, 40), (2.3, 50)):
+    for at_s, value in ((0.0, 30), (0.25, 12), (0.5, 40), (2.375, 50)):
         trailing.add(at_s, value)
-    assert trailing.lowest(2.3) == 40, "12 was 2.1 s ago"
-    assert trailing.lowest(2.4) == 40
-    assert trailing.lowest(2.5) == 50
+    assert trailing.lowest(2.375) == 40, "12 was 2.125 s ago"
+    assert trailing.lowest(2.5) == 40
+    assert trailing.lowest(2.625) == 50
     assert trailing.lowest(9.0) is None
 
 

@@ -94,7 +94,9 @@ def test_thermal_reasons_and_their_time(node: MakeNode, nvml: Stub) -> None:
 def test_three_ways_to_share_the_machines_memory(node: MakeNode, nvml: Stub, scenario: str) -> None:
     nvml.play(scenario)
     snapshot = Watch(node()).after(0)
-    assert facts_of(snapshot.readings)["gpu.0.memory"] == "unified"
+    facts = facts_of(snapshot.readings)
+    assert facts["gpu.0.memory"] == "unified"
+    assert "gpu.0.serial" not in facts, "neither an empty one nor none"
     assert not [name for name in gpu(snapshot) if name.startswith("gpu_memory")]
 
 
