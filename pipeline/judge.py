@@ -28,6 +28,7 @@ READS: dict[str, Metric] = {
     "computed": engine.PROMPT_TOKENS_COMPUTED,
     "cached": engine.PROMPT_TOKENS_CACHED,
     "ttft_sum": part(engine.TTFT, "sum"),
+    "ttft_count": part(engine.TTFT, "count"),
     "prompt_seconds": engine.PREFILL_SECONDS_BUSY,
     "running": engine.REQUESTS_RUNNING,
     "kv_usage": engine.KV_CACHE_USAGE,

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from enum import Enum
+
+KEEP_MS = 3_600_000.0
+"""No prefill is longer; what ended longer ago covers nothing any more."""
 
 DECODING_MS = 10_000.0
 """Decoding means that tokens increased in the trailing 10 s."""
@@ -41,6 +45,7 @@ class EngineReading:
     computed: float | None = None
     cached: float | None = None
     ttft_sum: float | None = None
+    ttft_count: float | None = None
     prompt_seconds: float | None = None
     running: float | None = None
     kv_usage: float | None = None
@@ -90,6 +95,7 @@ class EngineJudge:
     _episode_end_ms: float | None = None
     _idle_ms: float | None = None
     _kv_at_start: float | None = None
+    _covered: list[tuple[float, float]] = field(default_factory=list)
 
     def read(self, now: EngineReading, around: Surroundings = Surroundings()) -> Judgement:
         """Judge a reading."""
@@ -112,14 +118,37 @@ class EngineJudge:
     def _episode(self, before: EngineReading, now: EngineReading) -> Prefill | None:
         if not (_grew(before.prompt, now.prompt) or _grew(before.computed, now.computed)):
             return None
-        free = [instant for instant in (self._episode_end_ms, self._idle_ms) if instant is not None]
-        timed = _gain(before.ttft_sum, now.ttft_sum)
-        timed = _gain(before.prompt_seconds, now.prompt_seconds) if timed is None else timed
-        # Without an earlier end or idle tick the prefill began before we looked: its length is not known.
-        seconds = None if timed is None or not free else min(timed, (now.at_ms - max(free)) / 1000.0)
+        seconds = self._length(before, now)
         self._episode_end_ms = now.at_ms
         begin = before.at_ms if seconds is None else now.at_ms - seconds * 1000.0
         return Prefill(begin, now.at_ms, _computed(before, now), seconds)
+
+    def _length(self, before: EngineReading, now: EngineReading) -> float | None:
+        """Seconds that a prefill which ended with this reading took, without those told of another one.
+
+        One first token since the reading before: its own time to first token, from the engine's last idle moment on,
+        less what earlier episodes cover of it; so a short prompt that finishes inside a long prefill does not cut the
+        long one to its rest. Several: the lesser of their sum and the time since the engine was last free.
+        """
+        timed = _gain(before.ttft_sum, now.ttft_sum)
+        if timed is not None and _gain(before.ttft_count, now.ttft_count) == 1:
+            start = max(now.at_ms - timed * 1000.0, self._idle_ms if self._idle_ms is not None else -math.inf)
+            seconds = (now.at_ms - start - _overlap(self._covered, start, now.at_ms)) / 1000.0
+            self._cover(start, now.at_ms)
+            return seconds
+        free = [instant for instant in (self._episode_end_ms, self._idle_ms) if instant is not None]
+        timed = _gain(before.prompt_seconds, now.prompt_seconds) if timed is None else timed
+        if timed is None or not free:
+            return None  # not offered; or the prefill began before we looked
+        seconds = min(timed, (now.at_ms - max(free)) / 1000.0)
+        self._cover(now.at_ms - seconds * 1000.0, now.at_ms)
+        return seconds
+
+    def _cover(self, start_ms: float, end_ms: float) -> None:
+        """Remember a stretch that an episode was told of, merged with those that it touches."""
+        apart = [one for one in self._covered if one[1] < start_ms and end_ms - one[1] < KEEP_MS]
+        touched = [one[0] for one in self._covered if one[1] >= start_ms]
+        self._covered = [*apart, (min([start_ms, *touched]), end_ms)]
 
     def _phase(self, now: EngineReading, around: Surroundings, finished: Prefill | None) -> Judgement:
         if now.asleep:
@@ -136,6 +165,11 @@ class EngineJudge:
             return Judgement(Phase.STALLED, cause, finished)
         reason = f"{now.running:g} running, no token yet"
         return Judgement(Phase.PREFILLING, reason, finished, self._flat_ms, self._kv_at_start)
+
+
+def _overlap(covered: list[tuple[float, float]], start_ms: float, end_ms: float) -> float:
+    """Milliseconds of start … end that lie in stretches which do not overlap each other."""
+    return sum(max(min(end, end_ms) - max(start, start_ms), 0.0) for start, end in covered)
 
 
 def stalled(still_ms: float, around: Surroundings) -> str | None:

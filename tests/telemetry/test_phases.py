@@ -275,6 +275,60 @@ def test_a_prefill_that_began_before_we_looked_has_no_length() -> None:
     assert second.seconds == 2.0, "from then on the end of the last one is known"
 
 
+def test_the_one_prefill_of_a_reading_is_timed_by_itself_though_it_began_before_we_looked() -> None:
+    story = Story(running=1, ttft_count=7.0)
+    story.at(0)
+    found = finished(story.at(5, computed=60_000, prompt=60_000, ttft_sum=40.0, ttft_count=8.0))
+    assert found == Prefill(-35_000.0, 5000.0, 60_000.0, 40.0)
+
+
+def test_a_short_prompt_inside_a_long_prefill_does_not_cut_it() -> None:
+    """60 k tokens from second 0 to 80; 200 tokens from 68 to 70 meanwhile: 80 s of prefill in all, not 12."""
+    story = Story(ttft_count=0.0)
+    story.at(0)
+    story.at(1, running=1)
+    story.at(69, running=2)
+    short = finished(story.at(70, prompt=200, computed=200, ttft_sum=2.0, ttft_count=1.0, generation=1))
+    long = finished(story.at(80, prompt=60_200, computed=60_200, ttft_sum=82.0, ttft_count=2.0, generation=20))
+    assert (short.seconds, long.seconds) == (2.0, 78.0)
+    assert (short.tokens, long.tokens) == (200.0, 60_000.0)
+
+
+def test_prompts_that_waited_for_each_other_share_no_time_though_each_is_timed_by_itself() -> None:
+    """Arrived together, 10 s of prefill each: times to first token of 10, 20 and 30 s, 30 s of prefill in all."""
+    story = Story(ttft_count=0.0)
+    story.at(0)
+    story.at(1, running=3)
+    sums, lengths = 0.0, []
+    for number in (1, 2, 3):
+        sums += 10.0 * number
+        tokens = 15_000 * number
+        ended = story.at(10 * number, prompt=tokens, computed=tokens, ttft_sum=sums, ttft_count=float(number))
+        lengths.append(finished(ended).seconds)
+    assert lengths == [10.0, 10.0, 10.0]
+
+
+def test_what_happened_before_the_engine_was_idle_covers_nothing_after_it() -> None:
+    story = Story(ttft_count=0.0)
+    story.at(0)
+    story.at(5, prompt=100, computed=100, ttft_sum=5.0, ttft_count=1.0, running=1)
+    story.at(6, running=0)
+    late = finished(story.at(16, prompt=300, computed=300, ttft_sum=25.0, ttft_count=2.0, running=1))
+    assert late.seconds == 10.0, "its time to first token cannot reach back over the idle moment"
+
+
+def test_stretches_that_touch_are_counted_once() -> None:
+    """Three prefills of 10 s, each beginning 4 s after the one before: 18 s in all."""
+    story = Story(ttft_count=0.0)
+    story.at(0)
+    story.at(1, running=3)
+    lengths = []
+    for number, end in enumerate((11, 15, 19), start=1):
+        given = {"ttft_sum": 10.0 * number, "ttft_count": float(number)}
+        lengths.append(finished(story.at(end, prompt=100 * number, computed=100 * number, **given)).seconds)
+    assert lengths == [10.0, 4.0, 4.0]
+
+
 def test_without_time_to_first_token_the_length_is_unknown() -> None:
     story = Story()
     story.at(0, ttft_sum=None)
