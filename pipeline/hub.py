@@ -14,6 +14,7 @@ from pipeline.config import CollectorConfig
 from pipeline.deployments import EngineId, group
 from pipeline.judge import Judge, phase_series, surroundings
 from pipeline.recorded import Prefills
+from pipeline.resume import STARTED_FACT
 from pipeline.targets import Target
 from pipeline.window import Window
 from pipeline.worker import Sample
@@ -27,8 +28,6 @@ from telemetry.states import Verdict
 
 WINDOW_MS = 120_000
 TARGETS_EVERY_MS = 10_000
-STARTED_FACT = "started_s"
-"""Start of an engine's process by its own clock; tells a collector that starts anew whether the engine did too."""
 READ_FACT = "events_read"
 """How far an agent's events have been read, so that a collector that starts anew tells none twice."""
 MODEL_FACTS = ("served_models", "model_alias")

@@ -15,10 +15,10 @@ from collectors.scrape.text import PageReader
 from pipeline.agents import AgentEvent, AgentState, parse_state
 from pipeline.clock import HubClock
 from pipeline.config import TargetConfig, TargetKind
+from pipeline.resume import Left
 from pipeline.worker import Arrival, Reader, Sample
 from storage.records import TargetRow
 from telemetry.catalog import engine, host
-from telemetry.model import Series
 from telemetry.states import Before, TargetState, Verdict, silent_engine, silent_node
 
 STATE_EVERY_MS = 10_000.0
@@ -72,8 +72,7 @@ class Target:
         clock: HubClock,
         monotonic: Callable[[], float],
         interval_s: float,
-        resumed: Mapping[Series, tuple[float, float]],
-        started_s: float | None = None,
+        left: Left,
     ) -> None:
         self.config = config
         self.health = Health()
@@ -89,7 +88,7 @@ class Target:
         self._clock = clock
         self._client = TargetClient(config.url, clock=monotonic, token=config.token)
         self._pages = PageReader(config.name)
-        self._reader = Reader(config, resumed, started_s)
+        self._reader = Reader(config, left)
         self._state_at_ms = float("-inf")
 
     @property

@@ -11,6 +11,7 @@ from collectors.scrape.page import Layout, Page
 from pipeline.clock import NodeClock
 from pipeline.config import TargetConfig, TargetKind
 from pipeline.ingest import Ingest
+from pipeline.resume import Left
 from storage.records import Offset
 from telemetry.catalog import cluster, host
 from telemetry.frame import Floats
@@ -63,9 +64,9 @@ class Sample:
 class Reader:
     """Turns the pages of one target into samples."""
 
-    def __init__(self, config: TargetConfig, resumed: Mapping[Series, tuple[float, float]], started_s: float | None):
+    def __init__(self, config: TargetConfig, left: Left) -> None:
         self._config = config
-        self._ingest = Ingest(config.name, resumed, started_s)
+        self._ingest = Ingest(config.name, left.counters, left.started_s)
         self._node_clock = NodeClock()
         self._layout: Layout | None = None
         self._series: tuple[Series, ...] = ()
@@ -125,14 +126,3 @@ class Reader:
         shown = {series.metric for series, value in zip(layout.series, values, strict=True) if not np.isnan(value)}
         self._seen |= shown
         return tuple(sorted(self._seen - shown))
-
-
-def resumed_counters(
-    series: tuple[Series, ...], values: Floats, offsets: Mapping[Series, float]
-) -> dict[Series, tuple[float, float]]:
-    """Last (value, offset) of each counter in a stored row, for going on after a restart of the collector."""
-    return {
-        one: (float(value), offsets[one])
-        for one, value in zip(series, values, strict=True)
-        if one in offsets and not np.isnan(value)
-    }

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -25,6 +27,13 @@ PAGE = (
     TOKENS
     + 'vllm:num_requests_running{{engine="0",model_name="org/m"}} {running}\nprocess_start_time_seconds {start}\n'
 )
+ROOT = Path(__file__).parents[2]
+COLLECT = """
+import sys
+from pipeline.collector import run
+from pipeline.config import CollectorConfig, TargetConfig, TargetKind
+sys.exit(run(CollectorConfig({path!r}, (), (TargetConfig("one", {url!r}, TargetKind.ENGINE),))))
+"""
 Story = Callable[["Stage"], Awaitable[None]]
 
 
@@ -255,3 +264,45 @@ def test_facts_are_asked_once_per_start(stage: Stage, store: Store) -> None:
     stage.play(story)
     others = [where for where in stage.asked if where != "/metrics"]
     assert others == ["/version", "/v1/models"]
+
+
+def test_a_series_that_was_away_when_the_collector_stopped_goes_on_too(stage: Stage, store: Store) -> None:
+    """The Rust front end has just started anew and shows nothing; then the collector starts anew as well."""
+    declared = b"# TYPE vllm:generation_tokens counter\n"
+
+    async def first(stage: Stage) -> None:
+        stage.says(100)
+        await stage.tick(1)
+        stage.says(150)
+        await stage.tick(2)
+        stage.body = declared
+        await stage.tick(3)
+
+    async def second(stage: Stage) -> None:
+        stage.says(30)
+        await stage.tick(60)
+
+    stage.play(first)
+    stage.play(second)
+    known = [value for value in values(store, engine.GENERATION_TOKENS) if not np.isnan(value)]
+    assert known == [0, 50, 80]
+
+
+@pytest.mark.parametrize(("content", "code"), [(b"no database at all, only text", 2), (None, 0)])
+def test_a_store_that_cannot_be_used_ends_the_collector_for_good(
+    tmp_path: Path, content: bytes | None, code: int
+) -> None:
+    path, asked = tmp_path / "store.db", threading.Event()
+    if content is not None:
+        path.write_bytes(content * 100)
+
+    def answer(_: str) -> tuple[int, bytes]:
+        asked.set()
+        return 200, b""
+
+    with serving(answer) as url:
+        process = subprocess.Popen([sys.executable, "-c", COLLECT.format(path=str(path), url=url)], cwd=ROOT)
+        if content is None:
+            assert asked.wait(30)
+            process.terminate()
+        assert process.wait(30) == code

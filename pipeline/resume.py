@@ -1,0 +1,69 @@
+"""What an earlier collector left in the store, so that counters, prefills and facts go on where they stood."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from storage.records import Row
+from storage.store import Store
+from telemetry.catalog import cluster
+from telemetry.model import Series
+
+STARTED_FACT = "started_s"
+"""Start of an engine's process by its own clock; tells a collector that starts anew whether the engine did too."""
+LOOK_BACK_MS = (300_000, 3_600_000, 24 * 3_600_000)
+"""How far back the last value of a series is looked for that the target's newest row does not have: ever further."""
+
+
+@dataclass(frozen=True)
+class Left:
+    """What was left of one target. counters: last (value, offset) of each; started_s: start of its process."""
+
+    counters: Mapping[Series, tuple[float, float]] = field(default_factory=dict)
+    started_s: float | None = None
+
+
+def left_of(store: Store, target: str, row: Row | None) -> Left:
+    """What the store holds of a target, given its newest row."""
+    if row is None:
+        return Left()
+    offsets = store.last_offsets(target)
+    series, values = store.series_of(row.layout), np.asarray(row.values, dtype=np.float64)
+    known = {
+        one: value for one, value in zip(series, values.tolist(), strict=True) if one in offsets and not np.isnan(value)
+    }
+    known |= _last_values(store, target, offsets.keys() - known.keys(), row.tick)
+    started = [float(fact.value) for fact in store.facts(target, name=STARTED_FACT) if fact.end_ms is None]
+    counters = {one: (value, offsets[one]) for one, value in known.items()}
+    return Left(counters, started[0] if started else None)
+
+
+def _last_values(store: Store, target: str, wanted: Collection[Series], tick: int) -> dict[Series, float]:
+    """Last value of series that the newest row does not have: not on the page just then, or without a number."""
+    missing, found = set(wanted), dict[Series, float]()
+    for span_ms in LOOK_BACK_MS:
+        if not missing:
+            break
+        frame = store.frame(missing.__contains__, [target], tick - span_ms, tick)
+        for one, values in zip(frame.series, frame.values, strict=True):
+            known = values[~np.isnan(values)]
+            if len(known):
+                found[one] = float(known[-1])
+        missing -= found.keys()
+    return found
+
+
+def prefills_left(store: Store, last: Mapping[str, Row]) -> dict[str, tuple[float, float]]:
+    """Running totals (tokens, seconds) of prefills by deployment, from the newest rows."""
+    found = {}
+    for target, row in last.items():
+        if target.startswith(cluster.DEPLOYMENT_PREFIX):
+            values = dict(zip(store.series_of(row.layout), row.values, strict=True))
+            tokens, seconds = (
+                values[Series(target, one.name)] for one in (cluster.PREFILL_TOKENS, cluster.PREFILL_SECONDS)
+            )
+            found[target.removeprefix(cluster.DEPLOYMENT_PREFIX)] = (float(tokens), float(seconds))
+    return found
