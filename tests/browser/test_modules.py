@@ -43,7 +43,8 @@ STATE = """(() => {
   state.record(900000);
   return { changed, x: state.message.cells.x[0], y: state.message.cells.y[0],
     levels: state.message.nodes.map((n) => n.level), why: state.message.why.map((row) => row.now),
-    t: state.history.t, decode: state.history.points.decode, prefill: state.history.points.prefill, power: state.history.map.power, age: state.age(1550),
+    t: state.history.t, decode: state.history.points.decode,
+    prefill: state.history.points.prefill, power: state.history.map.power, age: state.age(1550),
     interval: state.interval, gap: state.gapMs, other: state.merge({ ...base, nodes: [nodes[0]] }, 0).shape };
 })()"""
 MERGED = {
