@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,6 +47,8 @@ class Reading:
     restarted: bool
 
 
+MOST_LINES = 20_000
+"""Lines of one target that are remembered; a page of 16 engines has about 6,000."""
 _NEVER_SEEN = (float("nan"), 0.0, False)
 _WEIGHT = (
     Step.FIRST_SAMPLE,
@@ -75,6 +77,7 @@ class Ingest:
         self._target = target
         self._known: dict[str, tuple[float, float, bool]] = {}
         self._home: dict[str, Series] = {}
+        self._left: dict[Series, float] = {}
         self._resumed = dict(resumed or {})
         self._stated = {series: offset for series, (_, offset) in self._resumed.items()}
         self._started_s = started_s
@@ -205,13 +208,24 @@ class Ingest:
 
     def _gone(self, layout: Layout) -> Floats:
         present = set(layout.lines)
+        if len(self._home) > MOST_LINES:
+            self._forget(present)
         places = {series: place for place, series in enumerate(layout.series)}
-        gone = np.zeros(len(layout.series))
+        gone = np.array([self._left.get(series, 0.0) for series in layout.series])
         for line, series in self._home.items():
             raw, offset, _ = self._known.get(line, _NEVER_SEEN)
             if line not in present and series in places and not np.isnan(raw):
                 gone[places[series]] += raw + offset
         return gone
+
+    def _forget(self, present: Collection[str]) -> None:
+        """Keep only the sum of what lines counted that are no longer on the page: labels that change with every
+        request must not fill the memory."""
+        for line in [line for line in self._home if line not in present]:
+            raw, offset, _ = self._known.pop(line, _NEVER_SEEN)
+            series = self._home.pop(line)
+            if not np.isnan(raw):
+                self._left[series] = self._left.get(series, 0.0) + raw + offset
 
     def _resume(self, shape: Shape, raw: Floats) -> None:
         """Go on where an earlier collector stopped. It knew only sums: a series' first line stands for its change."""

@@ -29,7 +29,8 @@ def _index() -> dict[str, Metric | Ratio]:
         names = [metric, *([part(metric, name) for name in PARTS] if metric.kind is Kind.HISTOGRAM else [])]  # type: ignore[arg-type]
         for entry in names:
             for name in (entry.name, *entry.formerly):
-                assert index.setdefault(name, entry) is entry, f"two metrics are called {name}"
+                if index.setdefault(name, entry) is not entry:
+                    raise ValueError(f"two metrics are called {name}")
     return index
 
 

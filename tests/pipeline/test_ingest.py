@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from collectors.scrape.text import PageReader
-from pipeline.ingest import Ingest, Reading
+from pipeline.ingest import MOST_LINES, Ingest, Reading
 from telemetry.model import Series
 
 GENERATED = Series("head", "generation_tokens_total", (("engine", "0"), ("model", "m")))
@@ -338,3 +338,18 @@ class TestResumed:
     def test_gauges_and_strangers_are_not_touched(self) -> None:
         source = Source(resumed={RUNNING: (9.0, 3.0), Series("head", "never_seen"): (1.0, 1.0)})
         assert source.page({"": 5}).values.tolist() == [1.0, 0.0]
+
+
+def test_lines_that_change_with_every_request_do_not_fill_the_memory() -> None:
+    """A label of its own for each request, 1,500 lines a page: what they counted stays, they themselves do not."""
+    source = Source()
+    source.page({"steady": 0})
+    totals, kept = [], []
+    for page in range(18):
+        total, _ = source.tokens({f"{page}-{line}": 1 for line in range(1500)} | {"steady": page})
+        totals.append(total)
+        kept.append(len(source.ingest._home))
+    assert totals[:5] == [1500, 3001, 4502, 6003, 7504], "each line counts its one token, and steady its own"
+    assert totals == sorted(totals)
+    assert max(kept) > MOST_LINES > kept[-1], "lines that left were forgotten"
+    assert totals[-1] > 18_000, "what they counted was not"
