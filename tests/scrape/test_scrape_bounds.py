@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collectors.scrape.layout import FORGET_AFTER_READS, Admission
-from collectors.scrape.page import Page
 from collectors.scrape.text import MAX_LABEL_VALUE, MAX_LABELS, MAX_LINE, PageReader
 from telemetry.model import Series
+from tests.scrape.invented import engines, page_of
 from tests.scrape.recordings import per_engine, total
 
 RUNNING = 'vllm:num_requests_running{engine="0",model_name="m"}'
@@ -88,12 +88,6 @@ def test_repeated_lines_that_need_the_parser_are_bounded() -> None:
     page = reader.read((f"{RUNNING} 3 1\n" * 200 + 'vllm:num_requests_waiting{engine="0"} 1 1\n').encode())
     assert page.bad_lines == 161, "40 lines were parsed, the rest was too much"
     assert total(page, "requests_running") == 3.0
-
-
-def page_of(reader: PageReader, *numbers: float) -> Page:
-    return reader.read(
-        "".join(f'vllm:num_requests_running{{engine="{e}"}} {n}\n' for e, n in enumerate(numbers)).encode()
-    )
 
 
 def test_admission_forgets_what_has_been_gone_for_an_hour_of_readings() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from collectors.scrape.text import PageReader
+from tests.scrape.invented import engines, page_of
 from tests.scrape.recordings import pages, per_engine, total
 
 RUNNING = 'vllm:num_requests_running{engine="0",model_name="m"}'
@@ -245,14 +246,6 @@ def test_two_readers_do_not_share_what_they_know() -> None:
 
 
 # Bounds ---------------------------------------------------------------------------------------------------------
-
-
-def engines(first: int, count: int, start: int = 0) -> bytes:
-    lines = (
-        f'vllm:num_requests_running{{engine="{number}",model_name="m"}} {start + number}'
-        for number in range(first, first + count)
-    )
-    return ("\n".join(lines) + "\n").encode()
 
 
 def test_cap_refuses_new_series_and_old_ones_go_on() -> None:
