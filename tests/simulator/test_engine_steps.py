@@ -269,3 +269,31 @@ def test_a_prompt_alone_stops_all_decoding() -> None:
     assert engine.tally.generated == before
     advance(engine, 70.0)
     assert engine.tally.generated > before
+
+
+def test_answers_come_out_as_long_as_asked(worked: Engine) -> None:
+    sums = {name: histogram.sum for name, histogram in worked.tally.histograms.items()}
+    assert sums["request_generation_tokens"] == sums["request_params_max_tokens"] > 1000
+    assert worked.tally.finished["stop"] > 0 < worked.tally.finished["length"]
+
+
+def test_time_to_first_token_begins_with_the_arrival(worked: Engine) -> None:
+    waits = [one["first_token"] - one["arrived"] for one in worked.ledger.episodes]
+    assert worked.ledger.observed["time_to_first_token_seconds"] == pytest.approx(waits, abs=1e-5)
+    assert any(one["admitted"] > one["arrived"] for one in worked.ledger.episodes)
+
+
+def test_what_is_found_in_the_cache(worked: Engine) -> None:
+    assert worked.tally.cached <= worked.tally.hits <= worked.tally.cached + 8 * PROMPT_TOKENS[1]
+    engine = Engine(7, 0.0)
+    engine.ask(0.0, 2_000, 100)
+    assert (engine.tally.queries, engine.tally.hits) == (2_000, 0)
+
+
+def test_time_per_output_token_leaves_the_first_out() -> None:
+    engine = Engine(7, 0.0)
+    engine.ask(0.0, 500, 30)
+    while not sum(engine.tally.finished.values()):
+        engine.act()
+    whole = engine.tally.histograms["request_decode_time_seconds"].sum
+    assert engine.tally.histograms["request_time_per_output_token_seconds"].sum == pytest.approx(whole / 29)

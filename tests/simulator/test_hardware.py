@@ -93,6 +93,11 @@ def test_energy_by_rail_follows_power() -> None:
     after = node(looked, 1)
     grown = after['system_energy_joules_total{rail="pkg"}'] - before['system_energy_joules_total{rail="pkg"}']
     assert grown == pytest.approx(rails, rel=0.06)
+    parts = [
+        after[f'system_energy_joules_total{{rail="{rail}"}}'] - before[f'system_energy_joules_total{{rail="{rail}"}}']
+        for rail in ("cpu_p", "cpu_e")
+    ]
+    assert parts[0] / parts[1] == pytest.approx(7 / 3, rel=1e-3)
     gpu = after['system_energy_joules_total{rail="gpu"}'] - before['system_energy_joules_total{rail="gpu"}']
     assert gpu == pytest.approx(after['gpu_energy_joules_total{gpu="0"}'] - before['gpu_energy_joules_total{gpu="0"}'])
 

@@ -126,6 +126,21 @@ def test_time_passes_on_the_pages() -> None:
     play(story, speed=2.0)
 
 
+def test_one_reading_serves_a_moment_within_a_cell() -> None:
+    async def story(stage: Stage) -> None:
+        async def clock() -> float:
+            text = (await stage.ask(stage.simulator.agents[0].url + "/metrics"))[1]
+            return float(text.partition("\ntachograph_agent_time_seconds ")[2].split()[0]) - EPOCH_S
+
+        told = []
+        for seconds in (0.1, 0.01, 0.05, 0.085, 0.015):
+            stage.now += seconds
+            told.append(await clock())
+        assert told == pytest.approx([0.1, 0.1, 0.16, 0.245, 0.26], abs=1e-6)
+
+    play(story)
+
+
 def test_ports_from_a_base() -> None:
     async def story(stage: Stage) -> None:
         simulator = stage.simulator
