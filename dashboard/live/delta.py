@@ -27,16 +27,17 @@ def _keys(message: Message) -> list[str]:
 def difference(before: Message, after: Message) -> dict[str, Any]:
     """`after` without what the holder of `before` knows; `same_shape` must hold.
 
-    cells: only those that changed, `brief`. nodes: `{"index": position, …}` with the fields that changed.
+    cells: only those that changed, `brief`. nodes: `{"index": position, …}` with the fields that changed, of their
+    cells again only those that changed, by position: `{"1": cell}`.
     why: the whole rows that changed.
     """
     changed = {key: after[key] for key in WHOLE_KEYS}
     old_cells = before["cells"]
     changed["cells"] = {key: brief(cell) for key, cell in after["cells"].items() if old_cells.get(key) != cell}
     changed["nodes"] = [
-        {"index": index, **_node(fields)}
+        {"index": index, **fields}
         for index, (old, new) in enumerate(zip(before["nodes"], after["nodes"], strict=True))
-        if (fields := {key: value for key, value in new.items() if old.get(key) != value})
+        if (fields := _changed(old, new))
     ]
     changed["why"] = [new for old, new in zip(before["why"], after["why"], strict=True) if old != new]
     return changed
@@ -50,5 +51,10 @@ def brief(cell: list[str]) -> list[str]:
     return cell[:2] if cell[2:] == CALM else cell
 
 
-def _node(fields: dict[str, Any]) -> dict[str, Any]:
-    return fields | {"cells": [brief(cell) for cell in fields["cells"]]} if "cells" in fields else fields
+def _changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of a node that are other than before."""
+    fields = {key: value for key, value in new.items() if old.get(key) != value}
+    if "cells" in fields:
+        pairs = enumerate(zip(old["cells"], new["cells"], strict=True))
+        fields["cells"] = {str(place): brief(cell) for place, (was, cell) in pairs if was != cell}
+    return fields

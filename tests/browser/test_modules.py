@@ -31,19 +31,20 @@ CASES: list[tuple[str, str, Any]] = [
 ]  # fmt: skip
 STATE = """(() => {
   const state = new m.State();
-  const nodes = ["a", "b"].map((name) => ({ name, level: "ok", cells: [["1", "W", "ok", ""]] }));
+  const nodes = ["a", "b"].map((name) => ({ name, level: "ok", cells: [["1", "W"], ["2", "%"]] }));
   const base = { tick: 1000, age_ms: 200, sentence: {}, cells: { x: ["1", "", "ok", ""], y: ["2", "", "ok", ""] },
     nodes, why: [{ key: "k", now: "1" }, { key: "l", now: "2" }], points: { decode: 1, prefills: [] },
     map: { power: [5, null] } };
   state.bootstrap({ ...base, history: { t: [0, 1000], points: { decode: [0, 1], prefill: [null, null] },
     map: { power: [[4, 5], [null, null]] }, node_cells: ["power"], map_metrics: [] } }, 50);
   const changed = state.merge({ ...base, tick: 2000, cells: { x: ["9", "", "ok", ""] },
-    nodes: [{ index: 1, level: "critical" }], why: [{ key: "l", now: "7" }],
+    nodes: [{ index: 1, level: "critical", cells: { 1: ["3", "%"] } }], why: [{ key: "l", now: "7" }],
     points: { decode: 3, prefills: [[500, 1500, 750]] }, map: { power: [6, 7] } }, 1050);
   state.record(900000);
   return { changed, x: state.message.cells.x[0], y: state.message.cells.y[0],
-    levels: state.message.nodes.map((n) => n.level), why: state.message.why.map((row) => row.now),
-    t: state.history.t, decode: state.history.points.decode,
+    levels: state.message.nodes.map((n) => n.level),
+    second: state.message.nodes.map((n) => n.cells.map((cell) => cell[0]).join()),
+    why: state.message.why.map((row) => row.now), t: state.history.t, decode: state.history.points.decode,
     prefill: state.history.points.prefill, power: state.history.map.power, age: state.age(1550),
     interval: state.interval, gap: state.gapMs, other: state.merge({ ...base, nodes: [nodes[0]] }, 0).shape };
 })()"""
@@ -52,6 +53,7 @@ MERGED = {
     "x": "9",
     "y": "2",
     "levels": ["ok", "critical"],
+    "second": ["1,2", "1,3"],
     "why": ["1", "7"],
     "t": [0, 1000, 2000],
     "decode": [0, 1, 3],

@@ -21,13 +21,16 @@ def message(tick: int, **cells: list[str]) -> dict[str, Any]:
         "title": "t",
         "cells": {"a": ["1", "", "ok", ""], **cells},
         "nodes": [
-            {"name": "n1", "level": "ok", "cells": [["1", "W", "ok", ""]]},
-            {"name": "n2", "level": "ok", "cells": [["2", "W", "ok", ""]]},
+            {"name": "n1", "level": "ok", "cells": [["1", "W", "ok", ""], ["4", "°C", "ok", ""], ["5", "", "ok", ""]]},
+            {"name": "n2", "level": "ok", "cells": [["2", "W", "ok", ""], ["4", "°C", "ok", ""], ["5", "", "ok", ""]]},
         ],
         "why": [{"key": "x", "now": "1"}, {"key": "y", "now": "2"}],
         "points": {"decode": 1.0},
         "map": {"power": [1, 2]},
     }
+
+
+LOST = ["–", "", "unknown", "lost"]
 
 
 def ticks(entries: list[Any] | None) -> list[int]:
@@ -40,7 +43,7 @@ def test_difference_holds_what_changed_and_the_parts_that_always_come() -> None:
         message(1),
         message(2, b=["2", "", "ok", ""], c=["9", "", "warning", ""], d=["9", "", "ok", "mean of 6"]),
     )
-    after["nodes"][1] |= {"level": "critical", "cells": [["3", "W", "ok", ""], ["–", "", "unknown", "lost"]]}
+    after["nodes"][1] |= {"level": "critical", "cells": [["3", "W", "ok", ""], ["4", "°C", "ok", ""], LOST]}
     after["why"][0] = {"key": "x", "now": "9"}
     assert difference(before, after) == {
         "tick": 2,
@@ -50,7 +53,7 @@ def test_difference_holds_what_changed_and_the_parts_that_always_come() -> None:
         "points": {"decode": 1.0},
         "map": {"power": [1, 2]},
         "cells": {"b": ["2", ""], "c": ["9", "", "warning", ""], "d": ["9", "", "ok", "mean of 6"]},
-        "nodes": [{"index": 1, "level": "critical", "cells": [["3", "W"], ["–", "", "unknown", "lost"]]}],
+        "nodes": [{"index": 1, "level": "critical", "cells": {"0": ["3", "W"], "2": LOST}}],
         "why": [{"key": "x", "now": "9"}],
     }
 

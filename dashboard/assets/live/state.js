@@ -1,5 +1,8 @@
 // What the page knows: the latest message, merged from differences, and what was recorded before it.
 
+// How much time charts and map show: as little as holds all that was recorded, so that a young page is not mostly empty.
+const SPANS_MS = [180000, 360000, 900000];
+
 export class State {
   constructor() {
     this.message = null;
@@ -31,12 +34,19 @@ export class State {
     }
     const nodes = whole ? message.nodes.map((node, index) => ({ index, ...node })) : message.nodes;
     const next = before.nodes.slice();
-    for (const { index, ...fields } of nodes) next[index] = { ...next[index], ...fields };
+    for (const { index, ...fields } of nodes) next[index] = { ...next[index], ...fields, cells: patched(next[index].cells, fields.cells) };
     const rows = new Map(message.why.map((row) => [row.key, row]));
     const why = before.why.map((row) => rows.get(row.key) ?? row);
     const sameRows = message.why.every((row) => before.why.some((old) => old.key === row.key));
     this.message = { ...message, cells: { ...before.cells, ...message.cells }, nodes: next, why: sameRows ? why : message.why };
     return { shape: false, cells, nodes: nodes.map((node) => node.index), why: message.why.length > 0 };
+  }
+
+  // Milliseconds that charts and map show; thirds of it are whole minutes.
+  get span() {
+    const first = this.history?.t[0] ?? this.message?.tick ?? 0;
+    const recorded = (this.message?.tick ?? first) - first;
+    return SPANS_MS.find((span) => span >= recorded) ?? SPANS_MS.at(-1);
   }
 
   // Milliseconds since the newest commit, by the page's own clock.
@@ -75,6 +85,11 @@ export class State {
     const { t, points } = this.history, line = points.prefill;
     for (let at = t.length - 1; line && at >= 0 && t[at] >= start; at--) if (t[at] <= end) line[at] ??= rate;
   }
+}
+
+// Cells of a node: whole, or those that changed by their position.
+function patched(cells, changed) {
+  return Array.isArray(changed) ? changed : Object.assign(cells.slice(), changed);
 }
 
 function sameNames(before, after) {
