@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard import formatting
 from dashboard.components.latest import Latest, number_cell, unknown
 from dashboard.components.table import Content, Row, table
 from telemetry.catalog import network
@@ -67,24 +66,27 @@ def function_row(latest: Latest, cage: str, function: str, facts: Mapping[str, s
     """One PCI function of a cage."""
     at = {"cage": cage, "function": function}
     up = latest.value(network.LINK_UP, **at)
-    width = latest.value(network.PCIE_WIDTH, **at)
     full = latest.value(network.FABRIC_AT_MAXIMUM, **at)
-    pcie = [
-        html.Span("–" if width is None else f"x{width:.0f} "),
-        number_cell(latest.value(network.PCIE_CAPACITY, **at), Unit.NETWORK_BYTES_PER_SECOND),
-    ]
     cells: list[Content] = [
         link(up),
         latest.shown(network.LINK_CAPACITY, **at) if up else "",
         *(sent(latest, counters, at) for counters in (SENT, RECEIVED)),
         "",
-        html.Span(pcie),
-        formatting.UNKNOWN_TEXT if (mtu := latest.value(network.MTU, **at)) is None else f"{mtu:.0f}",
+        pcie(latest, at),
+        unknown("not read") if (mtu := latest.value(network.MTU, **at)) is None else f"{mtu:.0f}",
         number_cell(latest.value(network.FABRIC_LOSS, **at), Unit.COUNT),
         number_cell(full, Unit.COUNT),
         facts.get(f"function.{function}.netdev", ""),
     ]
     return Row(function, cells, "warning" if full else "ok")
+
+
+def pcie(latest: Latest, at: Mapping[str, str]) -> Component:
+    """Lanes and capacity of a function's PCIe link: "x4 126 Gb/s"."""
+    width, capacity = latest.value(network.PCIE_WIDTH, **at), latest.value(network.PCIE_CAPACITY, **at)
+    if width is None:
+        return unknown("not read")
+    return html.Span([f"x{width:.0f} ", number_cell(capacity, Unit.NETWORK_BYTES_PER_SECOND)])
 
 
 SENT = (network.RDMA_TRANSMIT, network.NETDEV_TRANSMIT)

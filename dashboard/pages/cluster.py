@@ -107,7 +107,7 @@ def plots() -> Component:
     return html.Section(
         [html.Div([graph, *captions, back], className="plots", **{"data-plots": "live"})],
         className="panel charts",
-        **{"aria-label": "Tokens per second, GPU utilisation and interconnect of the last 15 minutes"},
+        **{"aria-label": "Tokens per second, GPU utilisation and interconnect of the last minutes"},
     )
 
 

@@ -23,7 +23,7 @@ from dashboard.services import Answer, Services
 from telemetry import catalog
 from telemetry.catalog import gpu, host, memory
 from telemetry.catalog import ratios as quotients
-from telemetry.model import Unit
+from telemetry.model import Metric, Ratio, Unit
 
 PREFIX = "/node/"
 REFRESH_MS = 3_000
@@ -80,19 +80,27 @@ def neighbours(name: str, others: Sequence[str]) -> Component:
 
 
 def headlines(latest: Latest) -> Component:
-    """The readings people ask for first."""
-    cards = []
-    for metric in HEADLINES:
-        found = latest.all(metric)
-        reason = found[0]["reason"] if found and found[0]["v"] is None else ""
-        cards.append(
-            html.Div(
-                [html.Div(metric.label, className="label"), html.Div(latest.shown(metric), className="value"),
-                 html.Div(reason, className="reason")],
-                className="reading",
-            )
-        )  # fmt: skip
+    """The readings people ask for first. A reason that holds for all of them stands in the head already."""
+    reasons = [why_not(latest, metric) for metric in HEADLINES]
+    lost = all(reasons) and len(set(reasons)) == 1
+    cards = [
+        html.Div(
+            [
+                html.Div(metric.label, className="label"),
+                html.Div(latest.shown(metric), className="value"),
+                html.Div("" if lost else reason, className="reason", title=reason),
+            ],
+            className="reading",
+        )
+        for metric, reason in zip(HEADLINES, reasons, strict=True)
+    ]
     return html.Section(cards, className="panel headlines", **{"aria-label": "Readings now"})
+
+
+def why_not(latest: Latest, metric: Metric | Ratio) -> str:
+    """Reason of a metric's first value, "" where it is known or nothing is told."""
+    found = latest.all(metric)
+    return found[0]["reason"] if found and found[0]["v"] is None else ""
 
 
 def processes(found: Answer) -> Component:
@@ -112,7 +120,9 @@ def processes(found: Answer) -> Component:
         for one in found["processes"]
     ]
     if not rows:
-        return html.P("No process is known to use a GPU of this node.", className="note")
+        silent = found["state"] != "ok"
+        text = "Not known while the node does not answer." if silent else "No process uses a GPU of this node."
+        return html.P(text, className="note")
     return table(columns, rows, "Processes on the GPU")
 
 

@@ -178,7 +178,7 @@ def test_a_cage_without_a_link_is_no_fault_and_has_no_rate() -> None:
     assert cage[4] == "0 b/s"
     function = next(row for row in told if row[0] == "f0")
     assert function[1] == "no link"
-    assert function[6] == "– –"
+    assert function[6] == "–"
 
 
 def test_a_saturated_counter_marks_its_function() -> None:
@@ -219,7 +219,9 @@ def test_head_says_how_it_is_and_leads_to_the_neighbours() -> None:
 def test_processes_facts_and_events() -> None:
     told = rows(node.processes(FOUND))[1]
     assert told == ["VLLM::Worker_TP0", "114687", "0", "–", "2.0 GiB", "3f0123456789"]
-    assert text(node.processes({**FOUND, "processes": []})).startswith("No process is known")
+    assert text(node.processes({**FOUND, "processes": []})) == "No process uses a GPU of this node."
+    lost = {**FOUND, "processes": [], "state": "refused"}
+    assert text(node.processes(lost)) == "Not known while the node does not answer."
     facts = text(node.facts(FOUND))
     assert facts == "Host name spark-03 GPU NVIDIA GB10 board P4242"
     assert text(node.facts({**FOUND, "facts": {}})) == "The agent has told nothing yet."
@@ -235,6 +237,14 @@ def test_headlines_give_the_reason_of_what_is_missing() -> None:
     told = text(node.headlines(latest))
     assert "GPU power 78 W" in told
     assert "Uptime – node does not answer" in told
+
+
+def test_one_reason_for_all_is_not_said_eight_times() -> None:
+    silent = Latest([entry(metric, None, "node does not answer") for metric in node.HEADLINES])
+    assert "node does not answer" not in text(node.headlines(silent))
+    mixed = Latest([entry(metric, None, metric.name) for metric in node.HEADLINES])
+    assert "gpu_power_watts" in text(node.headlines(mixed))
+    assert text(node.headlines(Latest([]))).count("–") == len(node.HEADLINES)
 
 
 def test_all_readings_name_labels_values_and_reasons() -> None:

@@ -3,6 +3,7 @@
 import { element, fitCanvas, setAttribute, setCell, setText } from "./dom.js";
 import { colour, onThemeChange } from "./theme.js";
 
+// Most that the sparkline shows.
 const SPARK_MS = 300000;
 
 export class Cards {
@@ -85,14 +86,14 @@ export class Cards {
     const { width, height } = this.size;
     context.clearRect(0, 0, width, height);
     const times = history.t, values = history.points[this.spark.dataset.spark] ?? [];
-    const start = message.tick - SPARK_MS, first = times.findIndex((t) => t >= start);
+    const span = Math.min(SPARK_MS, this.state.span), start = message.tick - span, first = times.findIndex((t) => t >= start);
     if (first < 0) return;
     const most = Math.max(1e-9, ...values.slice(first).filter((value) => value !== null));
     const line = new Path2D();
     let last = null;
     for (let index = first; index < times.length; index++) {
       const value = values[index] ?? null;
-      const x = ((times[index] - start) / SPARK_MS) * (width - 4), y = height - 2 - (value / most) * (height - 4);
+      const x = ((times[index] - start) / span) * (width - 4), y = height - 2 - (value / most) * (height - 4);
       if (value === null) last = null;
       else {
         if (last === null || times[index] - last > this.state.gapMs) line.moveTo(x, y);

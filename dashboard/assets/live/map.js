@@ -6,7 +6,7 @@ import { NodeTable } from "./table.js";
 import { onThemeChange, colour } from "./theme.js";
 import { shortNames } from "./tiles.js";
 
-const SPAN_MS = 900000, AXIS_PX = 18, FONT = "12px system-ui, sans-serif";
+const AXIS_PX = 18, FONT = "12px system-ui, sans-serif";
 const LABELS = { power: "Power", utilization: "Util", clock: "Clock", temperature: "Temp", memory: "Memory", interconnect: "Fabric" };
 let chosen = "power";
 
@@ -99,6 +99,7 @@ export class FleetMap {
   redraw() {
     const { history, message } = this.state, metric = this.metric;
     this.ramp = null;
+    this.span = this.state.span;
     if (!metric || !message || !this.size || !this.measure(message.nodes)) return;
     const rows = history.map[metric.key] ?? [];
     this.ramp = makeRamp(metric, rows, message.map[metric.key] ?? [], colour);
@@ -113,7 +114,7 @@ export class FleetMap {
   advance() {
     const { message } = this.state;
     if (!this.size?.width) return;
-    if (!this.ramp || message.nodes.length !== this.pixels.height) return this.redraw();
+    if (!this.ramp || message.nodes.length !== this.pixels.height || this.span !== this.state.span) return this.redraw();
     const values = message.map[this.metric.key] ?? [];
     if (values.some((value) => value !== null && this.ramp.outside(value))) return this.redraw();
     this.column(message.tick, (node) => values[node] ?? null);
@@ -136,7 +137,7 @@ export class FleetMap {
 
   // One tick's column; columns between two punctual ticks are filled, a gap stays empty.
   column(t, value) {
-    const bin = Math.floor((t / SPAN_MS) * this.columns), context = this.pixels.getContext("2d");
+    const bin = Math.floor((t / this.span) * this.columns), context = this.pixels.getContext("2d");
     const moved = this.last === null ? 1 : bin - this.last.bin;
     if (moved < 0) return;
     if (moved > 0 && this.last !== null) {
@@ -164,7 +165,8 @@ export class FleetMap {
     context.textBaseline = "middle";
     const every = Math.ceil(11 / row);
     this.names.forEach((name, at) => at % every === 0 && context.fillText(name, 0, (at + Math.min(every, this.names.length - at) / 2) * row, left - 6));
-    ["−15 min", "−10", "−5", "now"].forEach((text, index) => {
+    const third = this.span / 180000;
+    [`−${3 * third} min`, `−${2 * third}`, `−${third}`, "now"].forEach((text, index) => {
       context.textAlign = ["left", "center", "center", "right"][index];
       context.fillText(text, left + (width * index) / 3, high + AXIS_PX / 2 + 1);
     });
@@ -178,7 +180,7 @@ export class FleetMap {
     const x = event.clientX - bounds.left - this.left, node = Math.floor((event.clientY - bounds.top) / this.row);
     this.tip.hidden = x < 0 || node < 0 || node >= this.names.length;
     if (this.tip.hidden) return;
-    const at = this.last.t - (1 - x / this.width) * SPAN_MS;
+    const at = this.last.t - (1 - x / this.width) * this.span;
     setText(this.tip, `${this.state.message.nodes[node].name} · ${new Date(at).toLocaleTimeString()} · ${this.valueAt(node, at)}`);
     this.tip.style.transform = `translate(${Math.min(event.clientX - bounds.left + 12, bounds.width - this.tip.offsetWidth)}px, ${event.clientY - bounds.top + 14}px)`;
   }

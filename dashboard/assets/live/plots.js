@@ -5,8 +5,6 @@
 import { onThemeChange } from "./theme.js";
 import { paint, stamp } from "./paint.js";
 
-const SPAN_MS = 900000;
-
 export class Plots {
   constructor(root, state) {
     this.state = state;
@@ -61,7 +59,7 @@ export class Plots {
   update(changed) {
     if (!this.graph) return;
     const moved = this.state.message.tick - this.drawn;
-    const span = this.zoomed ? SPAN_MS / 10 : SPAN_MS;
+    const span = this.zoomed ? this.state.span / 10 : this.state.span;
     this.stale = true;
     if (this.visible && (changed.shape || !(moved < span / this.graph._fullLayout._size.w))) this.draw();
   }
@@ -77,7 +75,7 @@ export class Plots {
     });
     closeSpans(graph.data.filter((trace) => trace.meta.span).map((trace) => trace.y));
     if (!this.zoomed) {
-      graph.layout.xaxis.range = [stamp(message.tick - SPAN_MS), stamp(message.tick)];
+      graph.layout.xaxis.range = [stamp(message.tick - this.state.span), stamp(message.tick)];
       graph.layout.xaxis.autorange = false;
     }
     this.drawn = message.tick;
