@@ -15,6 +15,7 @@ from dashboard.live import current
 from dashboard.live.cells import level
 from dashboard.live.reasons import stored_metrics, target_reason
 from dashboard.live.scene import Scene
+from dashboard.live.sentence import silent_collector
 from dashboard.sources import Sources
 from telemetry import catalog, ratios
 from telemetry.catalog import cluster
@@ -49,8 +50,12 @@ def read(arguments: Mapping[str, str], sources: Sources) -> tuple[set[str] | Non
 def latest(
     sources: Sources, scene: Scene, targets: set[str] | None, metrics: Iterable[Metric | Ratio]
 ) -> dict[str, Any]:
-    """{values: [{metric, unit, labels, t, v, state, reason}]}; histograms stand in it as their means."""
+    """{values: [{metric, unit, labels, t, v, state, reason}]}; histograms stand in it as their means.
+
+    While the collector is silent, nothing that it once wrote is of now.
+    """
     wanted = [metric for metric in metrics if metric.kind is not Kind.HISTOGRAM]
+    silent = silent_collector(scene)
     names = {part.name for metric in wanted for part in stored_metrics(metric)}
     crossing = any(metric.scope is Scope.CLUSTER and isinstance(metric, Ratio) for metric in wanted)
     chosen = None if targets is None or crossing else sorted(targets)
@@ -59,7 +64,8 @@ def latest(
     for metric in wanted:
         found = _ratio(metric, frame, scene) if isinstance(metric, Ratio) else _stored(metric, frame, scene)
         for place in _expected(metric, found, scene, sources, targets):
-            values.append(_entry(metric, place, *found.get(place, (math.nan, None)), scene))
+            value, tick = found.get(place, (math.nan, None)) if silent is None else (math.nan, None)
+            values.append(_entry(metric, place, value, tick, silent.text if silent else "", scene))
     return {"values": values}
 
 
@@ -104,7 +110,9 @@ def _expected(
     return sorted(places)
 
 
-def _entry(metric: Metric | Ratio, place: Place, value: float, tick: int | None, scene: Scene) -> dict[str, Any]:
+def _entry(
+    metric: Metric | Ratio, place: Place, value: float, tick: int | None, silence: str, scene: Scene
+) -> dict[str, Any]:
     known = math.isfinite(value)
     entry: dict[str, Any] = {
         "metric": metric.name,
@@ -113,7 +121,7 @@ def _entry(metric: Metric | Ratio, place: Place, value: float, tick: int | None,
         "t": tick if known else None,
         "v": number(value),
         "state": level(value, metric.limits),
-        "reason": "" if known else why(metric, place[0], scene),
+        "reason": "" if known else silence or why(metric, place[0], scene),
     }
     if known and isinstance(metric, Metric) and metric.kind is Kind.STATE:
         entry["text"] = formatting.state(value, metric.states)

@@ -42,19 +42,36 @@ def running(scene: Scene) -> Running | None:
 
 def _running(scene: Scene, phases: Frame, row: int) -> Running:
     series = phases.series[row]
-    since = _told(scene, series) or _seen(phases, row)
+    since = _since(scene, phases, row)
     return Running(series, since, max(scene.tick - since, 0.0) / 1000.0, _entered(scene, series, since))
 
 
-def _told(scene: Scene, series: Series) -> float | None:
-    """Start as the collector's judge keeps it."""
-    target = next((target for target in scene.targets if target.name == series.target), None)
-    told = None if target is None else target.detail.get("prefilling_since_ms")
-    return float(told) if isinstance(told, (int, float)) and told <= scene.tick else None
+def _since(scene: Scene, phases: Frame, row: int) -> float:
+    """When the prefill began: the last tick at which a token moved or no request ran, as the judge of phases has it.
+
+    Where nothing of that is to be seen in the shown time: the first tick of the unbroken stretch of prefilling.
+    """
+    series = phases.series[row]
+    found = [_last_moved(scene, metric, series) for metric in MOVING]
+    running = _samples(scene, engine.REQUESTS_RUNNING, series)
+    if running is not None and (running[1] == 0).any():
+        found.append(float(running[0][running[1] == 0][-1]))
+    known = [tick for tick in found if tick is not None]
+    return max(known) if known else _stretch(phases, row)
 
 
-def _seen(phases: Frame, row: int) -> float:
-    """First tick of the unbroken stretch of prefilling that ends now."""
+MOVING = (engine.GENERATION_TOKENS, engine.PROMPT_TOKENS)
+
+
+def _last_moved(scene: Scene, metric: Metric, like: Series) -> float | None:
+    samples = _samples(scene, metric, like)
+    if samples is None:
+        return None
+    moved = np.flatnonzero(np.diff(samples[1]) > 0)
+    return float(samples[0][moved[-1] + 1]) if len(moved) else None
+
+
+def _stretch(phases: Frame, row: int) -> float:
     known = np.flatnonzero(~np.isnan(phases.values[row]))
     other = np.flatnonzero(phases.values[row, known] != Phase.PREFILLING.value)
     return float(phases.ticks[known[other[-1] + 1 if len(other) else 0]])

@@ -263,6 +263,15 @@ def test_stale_is_not_current(world: World, web: Web) -> None:
     )  # fmt: skip
 
 
+def test_nothing_is_current_while_the_collector_is_silent(world: World, web: Web) -> None:
+    world.now = tick(67)
+    values = web.get("latest")["values"]
+    assert len(values) > 100
+    assert {(one["v"], one["state"], one["reason"]) for one in values} == {
+        (None, "unknown", "Collector silent for 7.0 s")
+    }
+
+
 def test_a_metric_without_a_value_says_why(world: World, web: Web) -> None:
     world.set("spark-02", gpu.GPU_POWER, constant(NAN))
     world.absent("spark-02", gpu.GPU_POWER.name, 61, "nvml: not supported")

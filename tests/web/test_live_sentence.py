@@ -23,7 +23,7 @@ def told(make_world: MakeWorld, make_web: MakeWeb, change: Change, last: int = 6
 
 PHASES = [
     (1, "idle", "Kimi-K3 is idle on 4 nodes"),
-    (2, "ok", "Serving Kimi-K3 on 4 nodes · prefilling, 1m 0s"),
+    (2, "ok", "Serving Kimi-K3 on 4 nodes"),
     (3, "ok", "Serving Kimi-K3 on 4 nodes"),
     (4, "idle", "Kimi-K3 is loading on 4 nodes"),
     (5, "idle", "Kimi-K3 is asleep on 4 nodes"),
@@ -311,27 +311,25 @@ def test_empty_installation(make_world: MakeWorld, make_web: MakeWeb) -> None:
 
 
 PREFILL = [
-    ("since the phase began", {}, [], "prefilling, 20.0 s"),
-    ("as the collector knows", {"prefilling_since_ms": tick(30)}, [], "prefilling, 30.0 s"),
-    ("with an end in sight", {}, [(0, 31.0), (1, 32.0), (2, 33.0)], "prefilling, 20.0 s, about 12.0 s left"),
-    ("of different lengths", {}, [(0, 10.0), (1, 32.0), (2, 33.0)], "prefilling, 20.0 s"),
-    ("too few", {}, [(0, 32.0), (1, 32.0)], "prefilling, 20.0 s"),
-    ("longer than expected", {}, [(0, 18.0), (1, 19.0), (2, 20.0)], "prefilling, 20.0 s"),
+    ("since the last token", [], "prefilling, 20.0 s"),
+    ("with an end in sight", [(0, 31.0), (1, 32.0), (2, 33.0)], "prefilling, 20.0 s, about 12.0 s left"),
+    ("of different lengths", [(0, 10.0), (1, 32.0), (2, 33.0)], "prefilling, 20.0 s"),
+    ("too few", [(0, 32.0), (1, 32.0)], "prefilling, 20.0 s"),
+    ("longer than expected", [(0, 18.0), (1, 19.0), (2, 20.0)], "prefilling, 20.0 s"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("detail", "done", "text"), [case[1:] for case in PREFILL], ids=[case[0] for case in PREFILL])
-def test_long_prefill(
-    make_world: MakeWorld,
-    make_web: MakeWeb,
-    detail: dict[str, float],
-    done: list[tuple[int, float]],
-    text: str,
-) -> None:
+def prefilling(world: World, since: int) -> None:
+    """Nothing moves any more from this tick on; the phase follows ten seconds later, as the judge has it."""
+    for metric, rate in {engine.GENERATION_TOKENS: 20.0, engine.PROMPT_TOKENS: 100.0}.items():
+        world.set(HEAD, metric, lambda number, rate=rate: rate * min(number, since))  # type: ignore[misc]
+    world.set(HEAD, engine.ENGINE_PHASE, lambda number: 2.0 if number >= since + 10 else 3.0)
+
+
+@pytest.mark.parametrize(("done", "text"), [case[1:] for case in PREFILL], ids=[case[0] for case in PREFILL])
+def test_long_prefill(make_world: MakeWorld, make_web: MakeWeb, done: list[tuple[int, float]], text: str) -> None:
     world = make_world()
-    world.set(HEAD, engine.ENGINE_PHASE, lambda number: 2.0 if number >= 40 else 3.0)
-    row = world.rows[HEAD]
-    world.rows[HEAD] = type(row)(row.name, row.kind, row.url, 1000, "ok", "", row.since_ms, row.last_ok_ms, detail)
+    prefilling(world, 40)
     for end, seconds in done:
         world.prefill(end, end, 1000, seconds)
     world.run(0, 60)
@@ -341,20 +339,38 @@ def test_long_prefill(
     assert message["cells"]["phase"][0] == "prefilling"
 
 
+def test_prefill_begins_when_a_request_comes(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    world = make_world()
+    prefilling(world, 10)
+    world.set(HEAD, engine.REQUESTS_RUNNING, lambda number: 0.0 if number < 45 else 1.0)
+    world.run(0, 60)
+    assert make_web(world).step()["cells"]["prefill.now"][0] == "prefilling, 16.0 s"
+
+
+def test_prefill_without_a_sign_of_its_beginning(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    """Neither tokens nor running requests are offered: the stretch of the phase is what is known."""
+    world = make_world()
+    for metric in (engine.GENERATION_TOKENS, engine.PROMPT_TOKENS, engine.REQUESTS_RUNNING):
+        world.drop(metric.name)
+    world.set(HEAD, engine.ENGINE_PHASE, lambda number: 2.0 if number >= 35 else 3.0)
+    world.run(0, 60)
+    assert make_web(world).step()["cells"]["prefill.now"][0] == "prefilling, 25.0 s"
+
+
 def test_prefill_grows_in_the_cache(make_world: MakeWorld, make_web: MakeWeb) -> None:
     """0.1 % of a million tokens a second for 20 s."""
     world = make_world()
-    world.set(HEAD, engine.ENGINE_PHASE, lambda number: 2.0 if number >= 40 else 3.0)
+    prefilling(world, 40)
     world.set(HEAD, engine.KV_CACHE_USAGE, lambda number: 0.1 + 0.001 * max(number - 40, 0))
     world.run(0, 60)
     assert make_web(world).step()["cells"]["prefill.now"][0] == "prefilling, 20.0k tokens so far, 20.0 s"
 
 
 def test_short_prefill_stays_out_of_the_sentence(make_world: MakeWorld, make_web: MakeWeb) -> None:
-    def change(world: World) -> None:
-        world.set(HEAD, engine.ENGINE_PHASE, lambda number: 2.0 if number >= 51 else 3.0)
-
-    assert told(make_world, make_web, change)["text"] == "Serving Kimi-K3 on 4 nodes"
+    """9 s are short; 10 s are told."""
+    assert told(make_world, make_web, lambda world: prefilling(world, 51))["text"] == "Serving Kimi-K3 on 4 nodes"
+    text = told(make_world, make_web, lambda world: prefilling(world, 50))["text"]
+    assert text == "Serving Kimi-K3 on 4 nodes · prefilling, 10.0 s"
 
 
 def test_busiest_phase_of_several_engines(make_world: MakeWorld, make_web: MakeWeb) -> None:

@@ -152,6 +152,7 @@ def test_without_a_token_the_parameter_means_nothing() -> None:
         ({"Sec-Fetch-Site": "none"}, 200),
         ({"Sec-Fetch-Site": "cross-site"}, 403),
         ({"Sec-Fetch-Site": "same-site", "Origin": "http://localhost"}, 403),
+        ({"Sec-Fetch-Site": "same-origin", "Origin": "https://behind.a.proxy"}, 200),
     ],
 )
 def test_origin_of_what_changes_something(headers: dict[str, str], status: int) -> None:

@@ -74,7 +74,10 @@ def until_answers(address: str) -> None:
         return
 
 
-def test_serves_pages_and_streams_and_stops_on_sigterm(make_world: MakeWorld, start: Callable[[str], Started]) -> None:
+@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
+def test_serves_pages_and_streams_and_stops_on_a_signal(
+    make_world: MakeWorld, start: Callable[[str], Started], stop: signal.Signals
+) -> None:
     world = make_world()
     world.run(0, 30)
     process, address = start(world.url)
@@ -90,7 +93,7 @@ def test_serves_pages_and_streams_and_stops_on_sigterm(make_world: MakeWorld, st
         world.run(31, 31)
         lines = [stream.readline() for _ in range(8)]
         assert f"id: {tick(31)}\n".encode() in lines or f"id: {tick(30)}\n".encode() in lines
-        process.send_signal(signal.SIGTERM)
+        process.send_signal(stop)
         began = time.monotonic()
         while stream.readline():
             pass
