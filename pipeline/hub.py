@@ -12,6 +12,7 @@ from pipeline.absences import AbsenceBook
 from pipeline.agents import AgentEvent
 from pipeline.config import CollectorConfig
 from pipeline.deployments import EngineId, group
+from pipeline.evidence import Evidence
 from pipeline.judge import Judge, phase_series, surroundings
 from pipeline.recorded import Prefills
 from pipeline.resume import STARTED_FACT
@@ -70,6 +71,7 @@ class Hub:
         self._store = store
         self._targets = {target.name: target for target in targets}
         self._book = book
+        self._evidence = Evidence()
         self._pending = Pending()
         self._layouts: dict[str, tuple[tuple[Series, ...], tuple[Series, ...]]] = {}
         self._models: dict[str, str] = {}
@@ -128,6 +130,7 @@ class Hub:
             self.window.add(row.target, tick, tick, row.series, row.values)
             rows.append(Row(tick, row.target, tick, self._store.layout(row.target, row.series), row.values))
         self.window.trim()
+        self._evidence.gather(self._targets.values(), self.window, tick)
         self._mark_absences(samples, tick)
         opened, closed = self._book.drain()
         pending, self._pending = self._pending, Pending()

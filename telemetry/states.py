@@ -36,7 +36,7 @@ class Before:
     """What was true of a target when it last answered; None is not known.
 
     goodbye: a node's agent said that it shuts down. running: requests an engine had in execution.
-    fatal: an OOM kill or a fatal Xid was seen on a node since then. ever: it has answered at least once.
+    fatal: an OOM kill, a fatal Xid or the loss of a node was seen since then. ever: it has answered at least once.
     memory_rising: memory held by GPU processes has been growing while the engine was away.
     """
 
