@@ -84,6 +84,7 @@ def test_a_silent_collector_is_named_by_the_page_itself(make_site: MakeSite, ope
     expect(page.locator(".sentence .words")).to_have_text("Serving Kimi-K3 on 4 nodes")
 
 
+@pytest.mark.live
 def test_a_server_that_is_gone_is_told_from_a_silent_collector(
     make_site: MakeSite, open_page: Open, complaints: Complaints
 ) -> None:
@@ -95,6 +96,7 @@ def test_a_server_that_is_gone_is_told_from_a_silent_collector(
     expect(page.locator(".sentence .words")).to_have_text(re.compile("The server does not answer"), timeout=15_000)
 
 
+@pytest.mark.live
 def test_polling_goes_on_where_no_stream_is_to_be_had(
     make_site: MakeSite, open_page: Open, complaints: Complaints
 ) -> None:
@@ -174,7 +176,10 @@ def test_the_map_by_keyboard_and_as_a_table(make_site: MakeSite, open_page: Open
     expect(page.locator("[data-map]")).to_be_visible()
 
 
-@pytest.mark.parametrize("nodes", [1, 4, 16, 64])
+SLOW = pytest.mark.live
+
+
+@pytest.mark.parametrize("nodes", [16, *(pytest.param(nodes, marks=SLOW) for nodes in (1, 4, 64))])
 def test_the_first_screen_needs_no_scrolling(make_site: MakeSite, open_page: Open, nodes: int) -> None:
     site = make_site(ticks=5, nodes=nodes)
     page = open_page(site.address)

@@ -28,6 +28,9 @@ CASES: list[tuple[str, str, Any]] = [
     ("plots", "(() => { const s = [[null, 1, null, 3], [null, 3, null, 5]]; m.closeSpans(s); return s; })()",
      [[0, 1, 2, 3], [0, 3, 2, 5]]),
     ("paint", "m.stamp(0).length", 23),
+    ("history", "m.firstKnown({ t: [5, 6, 7], v: [null, 1, 2] })", 6),
+    ("history", "m.firstKnown({ t: [5, 6], min: [0, 0], max: [3, null], mean: [1, 1] })", 5),
+    ("history", "m.firstKnown({ t: [5], mean: [null] }) === Infinity", True),
 ]  # fmt: skip
 STATE = """(() => {
   const state = new m.State();

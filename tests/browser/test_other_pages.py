@@ -50,6 +50,7 @@ def test_a_fragment_is_written_anew_and_keeps_what_is_open(make_site: MakeSite, 
     assert page.evaluate("document.querySelector('[data-fragment]').dataset.marked") == "yes"
 
 
+@pytest.mark.live
 def test_readings_of_a_node_come_when_they_are_asked_for(make_site: MakeSite, open_page: Open) -> None:
     site = make_site()
     page = open_page(f"{site.address}/node/spark-01")
@@ -82,6 +83,7 @@ def test_a_node_nobody_knows(make_site: MakeSite, open_page: Open, complaints: C
     expect(page.locator("main li")).to_have_count(4)
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("path", ["/status", "/node/spark-01"])
 def test_other_pages_on_a_phone(make_site: MakeSite, open_page: Open, path: str) -> None:
     site = make_site()

@@ -4,7 +4,8 @@ import { element, setText } from "./dom.js";
 import { paint, stamp } from "./paint.js";
 import { colour, onThemeChange } from "./theme.js";
 
-const SPAN_MS = 3600000, POINTS = 240, EVERY_MS = 10000, LOOK_MS = 200;
+// A young store is shown over a shorter time, so that its lines are not a stroke at the edge.
+const SPAN_MS = 3600000, LEAST_MS = 600000, POINTS = 240, EVERY_MS = 10000, LOOK_MS = 200;
 const COLOURS = ["decode", "prefill", "util", "dim", "text"];
 const PATTERNS = ["solid", "dot"];
 
@@ -72,6 +73,13 @@ export class Charts {
     if (!this.closed && chart.graph) this.draw(chart);
   }
 
+  // From when on to draw: where the first of all lines begins, within bounds that are the same for all charts.
+  start(end) {
+    const lines = this.charts.flatMap((chart) => chart.answers ?? []).flatMap(([, answer]) => answer.series);
+    const first = Math.min(...lines.map(firstKnown));
+    return Math.max(end - SPAN_MS, Math.min(end - LEAST_MS, first));
+  }
+
   draw(chart) {
     const { answers, end } = chart;
     const lines = answers.flatMap(([line, answer]) => answer.series.filter((one) => wanted(one, line)).map((one) => [line, one]));
@@ -80,7 +88,7 @@ export class Charts {
     const traces = shown.map(([line, one], at) => trace(chart, line, one, at, shown.length));
     const { graph } = chart;
     graph.data.splice(0, graph.data.length, ...traces);
-    graph.layout.xaxis.range = this.zoom ?? [stamp(end - SPAN_MS), stamp(end)];
+    graph.layout.xaxis.range = this.zoom ?? [stamp(this.start(end)), stamp(end)];
     graph.layout.xaxis.autorange = false;
     if (chart.painted) window.Plotly.redraw(graph);
     else window.Plotly.redraw(graph).then(() => (chart.painted = paint(graph)));
@@ -126,6 +134,12 @@ export class Charts {
     this.back.hidden = true;
     this.run();
   }
+}
+
+// Instant of a line's first value, Infinity where it has none.
+export function firstKnown(series) {
+  const values = series.v ?? series.max ?? series.mean, at = values.findIndex((value) => value !== null);
+  return at < 0 ? Infinity : series.t[at];
 }
 
 function wanted(series, line) {

@@ -13,7 +13,9 @@ export function stamp(tick) {
 // One Plotly.update: the colours named by the traces' meta, the layout's, and whatever else is to change.
 export function paint(graph, data = {}, layout = {}) {
   const lines = graph.data.map((trace) => colour(trace.meta?.colour ?? "accent"));
-  const look = { "font.color": colour("dim"), "hoverlabel.bgcolor": colour("panel"), "hoverlabel.font.color": colour("text"), "hoverlabel.bordercolor": colour("line") };
+  // A finger that drags wants to scroll the page.
+  const drag = matchMedia("(pointer: coarse)").matches ? false : "zoom";
+  const look = { dragmode: drag, "font.color": colour("dim"), "hoverlabel.bgcolor": colour("panel"), "hoverlabel.font.color": colour("text"), "hoverlabel.bordercolor": colour("line") };
   for (const name of Object.keys(graph._fullLayout)) {
     if (/^[xy]axis\d*$/.test(name)) {
       look[name + ".gridcolor"] = colour("grid");
