@@ -93,15 +93,13 @@ def _parse_path(raw: object) -> str:
 
 
 def _parse_store(raw: object) -> str:
-    expected = "a path, sqlite:///PATH or postgresql://USER@HOST/DATABASE"
+    expected = "a path or sqlite:///PATH"
     value = _text(raw, expected)
     scheme, found, rest = value.partition("://")
     if not found:
         return f"sqlite:///{_parse_path(value)}"
     if scheme == "sqlite" and rest.startswith("/") and len(rest) > 1:
         return f"sqlite:///{_parse_path(rest[1:])}"
-    if scheme in ("postgresql", "postgresql+psycopg") and urlsplit(value).path.strip("/"):
-        return f"postgresql+psycopg://{rest}"
     raise RefusedError((raw, expected))
 
 
@@ -202,7 +200,7 @@ HOST = Form(_parse_host, shown="a host name or an IP address", metavar="HOST")
 PORT = number(0, 65535, whole=True)
 PATH = Form(_parse_path, shown="a path", metavar="PATH")
 SWITCH = Form(_parse_switch, lambda on: "true" if on else "false", switch=True, shown="true or false")
-STORE = Form(_parse_store, shown="a path, sqlite:///PATH or postgresql://USER@HOST/DATABASE", metavar="URL")
+STORE = Form(_parse_store, shown="a path or sqlite:///PATH", metavar="URL")
 HOSTS = Form(_parse_hosts, " ".join, many=True, metavar="HOST", shown="host names; `*.example.org` stands for a domain")
 GROUPS = Form(
     _table("NAME=ENGINE,ENGINE", _group), _render_groups, many=True, shown="NAME=ENGINE,ENGINE", metavar="NAME=ENGINE,…"

@@ -71,7 +71,7 @@ class Settings:
     store: str = _setting(
         STORE,
         "",
-        "Where samples are kept: an SQLite file or a PostgreSQL database.",
+        "Where samples are kept: an SQLite file.",
         (*HUB, "demo"),
         shown="tachograph/tachograph.db below $XDG_STATE_HOME (~/.local/state)",
     )
