@@ -13,7 +13,9 @@ from telemetry.model import Kind, Metric, Ratio, Series
 
 MARGIN_MS = 5_000.0
 SHORTEST_MS = 5_000.0
-"""While fewer samples than a ratio's window exist, it is taken over those there are, but over no less than this."""
+"""While fewer samples than a ratio's window exist, it is taken over those there are, but over no less than this.
+
+Quotients of one page's counters have no need of it: what cuts one side cuts the other."""
 
 Key = Callable[[Series], Hashable]
 
@@ -61,8 +63,13 @@ def ratio(
         part = part.select(lambda series: series.metric in names)
     if not part.series or not len(part.ticks):
         return {}
-    window = young(part, window)
-    if _by_sides(wanted) and window > 0:
+    if same_page(wanted):
+        part = paired(wanted, part)
+        short = latest.regular_increase(part, window) is not None
+    else:
+        window = young(part, window)
+        short = window > 0 and all(term.kind is Kind.COUNTER for term in (*wanted.numerator, *wanted.denominator))
+    if short:
         return _from_sides(wanted, part, key, window)
     return {group: float(values[-1]) for group, values in ratios.evaluate(wanted, part, key, window).items()}
 
@@ -87,22 +94,21 @@ def young(part: Frame, window_ms: float) -> float:
     return max(float(np.min((ended - began)[together_with_first])), SHORTEST_MS)
 
 
-def _by_sides(wanted: Ratio) -> bool:
-    """Ratios of counters: their two sides may be added up apart, which has a short way where all was read regularly."""
-    return all(term.kind is Kind.COUNTER for term in (*wanted.numerator, *wanted.denominator))
+def same_page(wanted: Ratio) -> bool:
+    """Whether both sides are counters of one page: then `ratios.evaluate` takes what was seen of the window."""
+    terms = (*wanted.numerator, *wanted.denominator)
+    counters = all(term.kind is Kind.COUNTER for term in terms)
+    return bool(wanted.denominator) and counters and len({term.scope for term in terms}) == 1
 
 
 def paired(wanted: Ratio, part: Frame) -> Frame:
-    """Without the targets that offer only one side, where both sides come from the same kind of target."""
-    if not wanted.denominator or wanted.numerator[0].scope is not wanted.denominator[0].scope:
-        return part
+    """Without the targets that offer only one side of a quotient of one page's counters."""
     names = [{term.name for term in side} for side in (wanted.numerator, wanted.denominator)]
     above, below = ({series.target for series in part.series if series.metric in side} for side in names)
     return part if above == below else part.select(lambda series: series.target in above & below)
 
 
 def _from_sides(wanted: Ratio, part: Frame, key: Key, window_ms: float) -> dict[Hashable, float]:
-    part = paired(wanted, part)
     above = _gained(wanted, wanted.numerator, part, key, window_ms)
     below = _gained(wanted, wanted.denominator, part, key, window_ms) if wanted.denominator else None
     found: dict[Hashable, float] = {}
