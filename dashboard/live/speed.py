@@ -15,8 +15,7 @@ from dashboard.live.scene import SHOWN_MS, WINDOWS_MS, Scene
 from telemetry.catalog import cluster, engine
 from telemetry.catalog import ratios as quotients
 from telemetry.counters import active_windows
-from telemetry.fleet import fold
-from telemetry.model import Fold, Metric, Unit
+from telemetry.model import Metric, Unit
 from telemetry.phases import DECODING_MS
 
 TPS = Unit.TOKENS_PER_SECOND
@@ -35,11 +34,27 @@ def mean_while_decoding(scene: Scene) -> float:
     shown = scene.engines.between(scene.tick - SHOWN_MS, scene.tick).select(lambda series: series.metric == name)
     if not shown.series:
         return math.nan
-    tokens = current.held_total(shown)
-    at_ms = fold(shown.at_ms, Fold.MEAN)
-    windows = active_windows(np.where(np.isnan(at_ms), shown.ticks, at_ms), tokens, DECODING_MS)
+    known = ~np.isnan(shown.values)
+    rows = zip(shown.at_ms, shown.values, known, strict=True)
+    windows = _merged([one for at, line, here in rows for one in active_windows(at[here], line[here], DECODING_MS)])
     seconds = sum(end - start for start, end, _ in windows) / 1000.0
     return sum(gain for _, _, gain in windows) / seconds if seconds > 0 else math.nan
+
+
+def _merged(windows: list[tuple[float, float, float]]) -> list[tuple[float, float, float]]:
+    """Active windows of several engines as those of all: gains added, pauses only where no token moved anywhere.
+
+    Each engine's increases are its own. Differences of their sum would count what an engine made in its whole life
+    when it comes back, and lose it when it goes.
+    """
+    found: list[tuple[float, float, float]] = []
+    for start, end, gain in sorted(windows):
+        if found and start - found[-1][1] <= DECODING_MS:
+            began, ended, gained = found[-1]
+            found[-1] = (began, max(ended, end), gained + gain)
+        else:
+            found.append((start, end, gain))
+    return found
 
 
 def phase(scene: Scene) -> str:

@@ -1,6 +1,7 @@
 """A small cluster whose numbers can be worked out by hand, written into a real store tick by tick.
 
-Four nodes, one engine endpoint, one deployment. Everything is linear in time: what a page must show follows from the
+Four nodes, one engine endpoint, one deployment; `World.second` adds another engine, and a deployment of its own where
+it has one. Everything is linear in time: what a page must show follows from the
 table below without a calculator. Tests change single series by `World.set`, or take things away by `World.drop`.
 """
 
@@ -137,6 +138,7 @@ class World:
         self.series: dict[str, dict[Series, Value]] = {}
         self.rows: dict[str, TargetRow] = {}
         self.silent: dict[str, int] = {}
+        self.gone: dict[str, list[tuple[int, int]]] = {}
         for place in range(nodes):
             self.add(f"spark-{place + 1:02}", "node", node_series(place))
         if engines:
@@ -149,6 +151,23 @@ class World:
         """A target with its series."""
         self.series[name] = {Series(name, one.name, labels): value for (one, labels), value in values.items()}
         self.rows[name] = TargetRow(name, kind, f"http://{name}:9810", 1000, "ok", "", T0, T0)
+
+    def second(self, name: str, model: str, deployment: str | None = None, rate: float = 30.0) -> None:
+        """Another engine, which makes `rate` tokens/s. model: its label, "" for none. deployment: recorded besides."""
+        labels = (("engine", "0"), *((("model", model),) if model else ()))
+        own = {
+            (metric, labels if of else ()): value
+            for (metric, of), value in engine_series().items()
+            if "le" not in dict(of)
+        }
+        self.add(name, "engine", own | {(engine.GENERATION_TOKENS, labels): rising(rate)})
+        if deployment is not None:
+            target = f"{cluster.DEPLOYMENT_PREFIX}{deployment}"
+            self.series[target] = {Series(target, cluster.RECORDED_DECODE.name, ()): constant(rate)}
+
+    def away(self, name: str, first: int, last: int) -> None:
+        """A target that is not read at the ticks first … last, and is again afterwards."""
+        self.gone.setdefault(name, []).append((first, last))
 
     def set(self, target: str, metric: Metric, value: Value) -> None:
         """Give every series of a metric on a target another course."""
@@ -185,7 +204,8 @@ class World:
 
     def _rows(self, number: int, layouts: dict[str, int]) -> Iterable[Row]:
         for name, values in self.series.items():
-            if number >= self.silent.get(name, 10**9) or not values:
+            away = any(first <= number <= last for first, last in self.gone.get(name, ()))
+            if number >= self.silent.get(name, 10**9) or away or not values:
                 continue
             numbers = np.array([value(number) for value in values.values()])
             yield Row(tick(number), name, tick(number), layouts[name], numbers)
