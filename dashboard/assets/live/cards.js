@@ -30,6 +30,7 @@ export class Cards {
   close() {
     this.forget();
     this.sizes.disconnect();
+    this.why?.replaceChildren();
   }
 
   update(changed) {

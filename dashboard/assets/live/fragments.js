@@ -2,6 +2,7 @@
 // what is open, selected or focused stays so. Numbers in them are formatted by the server like all others.
 
 const known = new Map();
+const filled = new Set();
 
 function sameKind(before, after) {
   return before.nodeType === after.nodeType && before.nodeName === after.nodeName;
@@ -41,6 +42,7 @@ function writeInstants(place) {
 function fill(place, html) {
   if (place.filled === html) return;
   place.filled = html;
+  filled.add(place);
   const template = document.createElement("template");
   template.innerHTML = html;
   morph(place, template.content);
@@ -72,8 +74,18 @@ async function load(address) {
   entry.timer = setTimeout(() => load(address), Number(before[0].dataset.every));
 }
 
+// Dash keeps hold of pages that it has left; what was written into them need not stay with them.
+function forgetGone() {
+  for (const place of filled) {
+    if (place.isConnected) continue;
+    filled.delete(place);
+    place.replaceChildren();
+  }
+}
+
 // Start what has appeared, and fill it at once with what is known.
 export function lookForFragments() {
+  forgetGone();
   for (const place of document.querySelectorAll("[data-fragment]")) {
     const address = place.dataset.fragment, entry = known.get(address);
     if (entry?.html && !place.filled) fill(place, entry.html);

@@ -73,11 +73,15 @@ const stream = new Stream(
 
 // The page that Dash has drawn takes over from the one in the HTML; a page change takes the views along.
 function watch() {
-  const entry = document.getElementById("react-entry-point"), first = document.getElementById("first");
+  const entry = document.getElementById("react-entry-point");
+  let first = document.getElementById("first");
   const look = () => {
     const live = entry.querySelector("[data-live-root]");
-    if (entry.querySelector(".bar") && (live || entry.querySelector(".page"))) first?.remove();
-    mount(live ?? (first?.isConnected ? first.querySelector("[data-live-root]") : null));
+    if (entry.querySelector(".bar") && (live || entry.querySelector(".page"))) {
+      first?.remove();
+      first = null;
+    }
+    mount(live ?? first?.querySelector("[data-live-root]") ?? null);
     mountCharts(entry.querySelector("[data-series-node]"));
     lookForFragments();
     const panel = entry.querySelector("[data-faults]");

@@ -39,6 +39,9 @@ export class FleetMap {
   close() {
     this.forget?.();
     this.sizes?.disconnect();
+    this.switch?.replaceChildren();
+    this.table?.close();
+    this.pixels = this.context = null;
   }
 
   get metric() {

@@ -16,6 +16,11 @@ export class NodeTable {
     this.button?.addEventListener("click", () => this.toggle());
   }
 
+  close() {
+    this.place?.replaceChildren();
+    this.lines = null;
+  }
+
   toggle() {
     const open = this.place.hidden;
     this.place.hidden = !open;

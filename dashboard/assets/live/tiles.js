@@ -48,7 +48,11 @@ export class Tiles {
     this.tiles = [];
   }
 
-  close() {}
+  // Dash keeps hold of pages that it has left: what was built here goes.
+  close() {
+    this.root?.replaceChildren();
+    this.tiles = [];
+  }
 
   update(changed) {
     if (!this.root) return;
