@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -19,18 +20,25 @@ from pipeline.resume import STARTED_FACT
 from pipeline.targets import Target
 from pipeline.window import Window
 from pipeline.worker import Sample
-from storage.records import Batch, Episode, Event, Fact, Row, TargetRow
-from storage.store import Store
+from pipeline.writer import Draft, Work
+from storage.records import Batch, Episode, Event, Fact, TargetRow
 from telemetry import catalog
 from telemetry.frame import Floats
 from telemetry.model import Series
 from telemetry.phases import Judgement, Surroundings
-from telemetry.states import Verdict
+from telemetry.states import TargetState, Verdict
+
+log = logging.getLogger(__name__)
 
 WINDOW_MS = 120_000
 TARGETS_EVERY_MS = 10_000
 READ_FACT = "events_read"
 """How far an agent's events have been read, so that a collector that starts anew tells none twice."""
+DEPLOYMENT_FACT = "deployment."
+"""Beginning of the facts that say which deployment an engine belongs to, by the model that it names."""
+MOST_TOKENS = 1e12
+MOST_AGE_MS = 30 * 86_400_000.0
+"""Beyond these a number on a page is nonsense: the size of a prefill is then unknown, an event as old as that."""
 MODEL_FACTS = ("served_models", "model_alias")
 READS_FOR = {
     "nvml": "gpu",
@@ -61,14 +69,13 @@ class Pending:
 
 
 class Hub:
-    """Turns samples into batches. No I/O but the registration of layouts in the store."""
+    """Turns samples into work for the writer. No I/O."""
 
-    def __init__(self, config: CollectorConfig, store: Store, targets: list[Target], book: AbsenceBook) -> None:
+    def __init__(self, config: CollectorConfig, targets: list[Target], book: AbsenceBook) -> None:
         self.window = Window(WINDOW_MS)
         self.judge = Judge()
         self.prefills = Prefills()
         self._config = config
-        self._store = store
         self._targets = {target.name: target for target in targets}
         self._book = book
         self._evidence = Evidence()
@@ -103,8 +110,9 @@ class Hub:
         """
         self.learn_facts(target.name, {**target.state.facts, READ_FACT: target.state.mark}, now_ms)
         for event in fresh:
-            age_ms = max(target.state.time_s - event.time_s, 0.0) * 1000 if target.state.time_s else 0.0
-            self.note_event(target.name, event.kind, event.text, round(now_ms - age_ms), event.labels)
+            age_ms = (target.state.time_s - event.time_s) * 1000 if target.state.time_s else 0.0
+            at_ms = round(now_ms - min(max(age_ms, 0.0), MOST_AGE_MS))
+            self.note_event(target.name, event.kind, event.text, at_ms, event.labels)
             if event.fatal:
                 for other in self._targets.values():
                     other.note(fatal=True)
@@ -115,27 +123,21 @@ class Hub:
         """An event to be stored with the next batch."""
         self._pending.events.append(Event(0, now_ms, target, kind, text, dict(labels or {})))
 
-    def batch(self, samples: list[Sample], tick: int, now_ms: int) -> Batch:
+    def work(self, samples: list[Sample], tick: int, now_ms: int) -> Work:
         """Everything that a tick writes. `samples` may be of earlier ticks, when they arrived late."""
         episodes: list[Episode] = []
-        rows = [self._node_row(sample) for sample in samples if self._targets[sample.target].is_node]
-        engines = [sample for sample in samples if not self._targets[sample.target].is_node]
-        around = self._surroundings(tick) if engines else Surroundings()
-        for sample in engines:
-            self.learn_facts(sample.target, sample.layout.facts, sample.tick)
-            if sample.started_s is not None:
-                self.learn_facts(sample.target, {STARTED_FACT: f"{sample.started_s:.3f}"}, sample.tick)
-            rows.append(self._engine_row(sample, around, episodes))
+        # Nodes first: what they say is the surroundings in which engines are judged.
+        ordered = sorted(samples, key=lambda sample: not self._targets[sample.target].is_node)
+        drafts = [draft for sample in ordered for draft in self._taken(sample, tick, episodes)]
         for row in recorded.rows(self.window, tick, self.deployments(), self.prefills):
             self.window.add(row.target, tick, tick, row.series, row.values)
-            rows.append(Row(tick, row.target, tick, self._store.layout(row.target, row.series), row.values))
+            drafts.append(Draft(tick, row.target, tick, row.series, row.values))
         self.window.trim()
         self._evidence.gather(self._targets.values(), self.window, tick)
         self._mark_absences(samples, tick)
         opened, closed = self._book.drain()
         pending, self._pending = self._pending, Pending()
-        return Batch(
-            rows=rows,
+        batch = Batch(
             offsets=[offset for sample in samples for offset in sample.offsets],
             absences_opened=opened,
             absences_closed=closed,
@@ -144,21 +146,36 @@ class Hub:
             episodes=episodes,
             targets=self._target_rows(now_ms),
         )
+        return Work(now_ms, tuple(drafts), batch)
+
+    def _taken(self, sample: Sample, tick: int, episodes: list[Episode]) -> list[Draft]:
+        """One sample's row. What one target says must never stop the others: a defect costs it this sample."""
+        target = self._targets[sample.target]
+        try:
+            return [self._node_row(sample) if target.is_node else self._engine_row(sample, tick, episodes)]
+        except (ArithmeticError, ValueError, TypeError, LookupError):
+            log.exception("a page of %s cannot be understood; it is left out", target.name)
+            target.health.failed(Verdict(TargetState.BAD_ANSWER, "its page cannot be understood"), sample.tick)
+            return []
 
     def deployments(self) -> dict[str, list[EngineId]]:
         """Engines that answered, by deployment."""
         return group(self.judge.latest, self._config.deployments, self._models)
 
-    def _node_row(self, sample: Sample) -> Row:
+    def _node_row(self, sample: Sample) -> Draft:
         return self._row(sample, sample.series, sample.values)
 
-    def _engine_row(self, sample: Sample, around: Surroundings, episodes: list[Episode]) -> Row:
+    def _engine_row(self, sample: Sample, tick: int, episodes: list[Episode]) -> Draft:
+        self.learn_facts(sample.target, sample.layout.facts, sample.tick)
+        if sample.started_s is not None:
+            self.learn_facts(sample.target, {STARTED_FACT: f"{sample.started_s:.3f}"}, sample.tick)
+        around, restarted = self._surroundings(tick), sample.restarted
         judgements = self.judge.page(
-            sample.target, sample.layout, sample.values, sample.at_ms, restarted=sample.restarted, around=around
+            sample.target, sample.layout, sample.values, sample.at_ms, restarted=restarted, around=around
         )
         series = self._with_phases(sample, judgements)
         phases = [float(judgement.phase.value) for judgement in judgements.values()]
-        episodes += self._finished(judgements)
+        episodes += self._finished(judgements, sample.tick)
         return self._row(sample, series, np.concatenate((sample.values, phases)))
 
     def _with_phases(self, sample: Sample, judgements: Mapping[EngineId, Judgement]) -> tuple[Series, ...]:
@@ -168,25 +185,27 @@ class Hub:
             self._layouts[sample.target] = known
         return known[1]
 
-    def _finished(self, judgements: Mapping[EngineId, Judgement]) -> list[Episode]:
+    def _finished(self, judgements: Mapping[EngineId, Judgement], tick: int) -> list[Episode]:
         owner = {one: name for name, engines in self.deployments().items() for one in engines}
+        for one in judgements:
+            self.learn_facts(one.target, {DEPLOYMENT_FACT + one.model: owner[one]}, tick)
         found = []
         for one, judgement in judgements.items():
             prefill = judgement.finished
             if prefill is None:
                 continue
             self.prefills.add(owner[one], prefill)
-            tokens = None if prefill.tokens is None else round(prefill.tokens)
+            known = prefill.tokens is not None and prefill.tokens <= MOST_TOKENS
+            tokens = round(prefill.tokens) if known and prefill.tokens is not None else None
             start, end = round(prefill.start_ms), round(prefill.end_ms)
             found.append(Episode(owner[one], one.target, one.engine, start, end, tokens, prefill.seconds))
         return found
 
-    def _row(self, sample: Sample, series: tuple[Series, ...], values: Floats) -> Row:
+    def _row(self, sample: Sample, series: tuple[Series, ...], values: Floats) -> Draft:
         self.window.set_intervals({sample.target: self._targets[sample.target].interval_ms})
         self.window.add(sample.target, sample.tick, sample.at_ms, series, values)
         self.window.add_steps((offset.series, offset.tick, offset.reason) for offset in sample.offsets)
-        layout = self._store.layout(sample.target, series)
-        return Row(sample.tick, sample.target, round(sample.at_ms), layout, values)
+        return Draft(sample.tick, sample.target, round(sample.at_ms), series, values)
 
     def _surroundings(self, tick: int) -> Surroundings:
         nodes = sum(target.is_node for target in self._targets.values())
@@ -198,7 +217,7 @@ class Hub:
             missing = {metric: self._why(sample.target, metric) for metric in sample.missing}
             self._book.metrics(sample.target, missing, sample.tick)
         for target in self._targets.values():
-            since = target.health.failing_since
+            since = target.health.failing_so_since
             if since is None:
                 self._book.present((target.name, None), tick)
             else:

@@ -47,6 +47,8 @@ class Reading:
     restarted: bool
 
 
+MOST = 1e21
+"""A number beyond this is nonsense in every unit, and unknown: 64 bits of words are below it."""
 MOST_LINES = 20_000
 """Lines of one target that are remembered; a page of 16 engines has about 6,000."""
 _NEVER_SEEN = (float("nan"), 0.0, False)
@@ -95,6 +97,7 @@ class Ingest:
         self._resume(shape, page.raw)
         steps = self._advance(shape, page.raw)
         values = page.layout.fold(np.where(shape.counters, page.raw + shape.offset, page.raw)) + shape.gone
+        values[~(np.abs(values) <= MOST)] = np.nan
         began_again = any(step is Step.RESTART and _of_engine(shape, place) for place, step in steps.items())
         return Reading(values, tuple(self._offsets(shape, steps, tick, changed)), restarted or began_again)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -91,7 +91,7 @@ def _cluster(window: Window, tick: int) -> RecordedRow:
         cluster.CLUSTER_POWER: _sum(frame, gpu.GPU_POWER, tick),
         cluster.CLUSTER_UTILIZATION: _fold(frame, gpu.GPU_UTILIZATION, tick, Fold.MEAN),
         cluster.CLUSTER_TRANSMIT: _ratio(INTERCONNECT_TRANSMIT, frame, tick),
-        cluster.CLUSTER_WORST_CAGE: max(_busiest(ratio, frame, tick) for ratio in FABRIC),
+        cluster.CLUSTER_WORST_CAGE: _largest(_busiest(ratio, frame, tick) for ratio in FABRIC),
     }
     return _row(cluster.CLUSTER_TARGET, values)
 
@@ -129,8 +129,12 @@ def _ratio(ratio: Ratio, frame: Frame, tick: int, window_ms: float | None = None
 
 def _busiest(ratio: Ratio, frame: Frame, tick: int) -> float:
     found = latest.ratio(ratio, _of(ratio, frame), lambda series: (series.target, series.label("cage")))
-    known = [value for value in found.values() if not np.isnan(value)]
-    return _at(frame, tick, max(known, default=float("nan")))
+    return _at(frame, tick, _largest(found.values()))
+
+
+def _largest(values: Iterable[float]) -> float:
+    """The largest of what is known, unknown when nothing is."""
+    return max((value for value in values if not np.isnan(value)), default=float("nan"))
 
 
 def _of(ratio: Ratio, frame: Frame) -> Frame:

@@ -14,7 +14,7 @@ from telemetry.model import Series
 
 STARTED_FACT = "started_s"
 """Start of an engine's process by its own clock; tells a collector that starts anew whether the engine did too."""
-LOOK_BACK_MS = (300_000, 3_600_000, 24 * 3_600_000)
+LOOK_BACK_MS = (300_000, 3_600_000, 24 * 3_600_000, 31 * 24 * 3_600_000)
 """How far back the last value of a series is looked for that the target's newest row does not have: ever further."""
 
 

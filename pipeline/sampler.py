@@ -12,8 +12,7 @@ from pipeline.clock import HubClock
 from pipeline.hub import Hub
 from pipeline.targets import Target
 from pipeline.worker import Sample
-from pipeline.writer import Writer
-from storage.records import Batch
+from pipeline.writer import Work, Writer
 
 WAIT_SHARE = 0.8
 """Share of the interval that a tick waits for its answers; later ones are written with the next tick."""
@@ -35,6 +34,8 @@ class Sampler:
     skipped_ticks: int = 0
     last_tick: int = 0
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    _ready: list[Work] = field(default_factory=list)
+    _writing: asyncio.Task[None] | None = None
     _disk: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "store"))
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -54,14 +55,20 @@ class Sampler:
         asked = [self._start(target, tick, due_s) for target in self.targets if self._due(target, due_s)]
         if asked:
             await asyncio.wait(asked, timeout=self.interval_s * WAIT_SHARE)
-        await self.commit(tick)
+        self.commit(tick)
 
-    async def commit(self, tick: int) -> None:
-        """Write what has arrived."""
+    def commit(self, tick: int) -> None:
+        """Hand over what has arrived to be written. The next tick does not wait for a store that is slow."""
         samples, self.arrived = self.arrived, []
         now_ms = round(self.clock.at(self.monotonic() * 1000.0))
-        batch = self.hub.batch(samples, tick, now_ms)
-        await asyncio.get_running_loop().run_in_executor(self._disk, self._write, batch, now_ms)
+        self._ready.append(self.hub.work(samples, tick, now_ms))
+        if self._writing is None or self._writing.done():
+            self._writing = asyncio.get_running_loop().create_task(self._write())
+
+    async def _write(self) -> None:
+        while self._ready:
+            works, self._ready = self._ready, []
+            await asyncio.get_running_loop().run_in_executor(self._disk, self.writer.write, works, works[-1].at_ms)
 
     async def finish(self) -> None:
         """Let what is under way end, write it, and close every connection."""
@@ -70,13 +77,12 @@ class Sampler:
         for task in list(self._tasks):
             task.cancel()
         if self.arrived:
-            await self.commit(self.last_tick + 1)
+            self.commit(self.last_tick + 1)
+        if self._writing is not None:
+            await self._writing
         for target in self.targets:
             await target.close()
         self._disk.shutdown()
-
-    def _write(self, batch: Batch, now_ms: int) -> None:
-        self.writer.write(batch, now_ms)
 
     def _due(self, target: Target, due_s: float) -> bool:
         if not target.politeness.due(due_s):

@@ -32,6 +32,7 @@ LOADING_STATUS = 503
 class Health:
     """What is known of a target now; becomes its row in the store.
 
+    failing_since: tick of the first failure, failing_so_since: of the first for the present reason.
     missed: ticks at which it was due and gave no page. late: ticks that found its last request still under way.
     """
 
@@ -39,6 +40,7 @@ class Health:
     since_ms: int = 0
     last_ok_ms: int | None = None
     failing_since: int | None = None
+    failing_so_since: int | None = None
     scrapes: int = 0
     missed: int = 0
     late: int = 0
@@ -47,7 +49,7 @@ class Health:
     def ok(self, verdict: Verdict, now_ms: int) -> None:
         """It answered with a page."""
         self._become(verdict, now_ms)
-        self.last_ok_ms, self.failing_since = now_ms, None
+        self.last_ok_ms, self.failing_since, self.failing_so_since = now_ms, None, None
         self.scrapes += 1
 
     def failed(self, verdict: Verdict, tick: int) -> None:
@@ -55,6 +57,8 @@ class Health:
         self.missed += 1
         if self.failing_since is None:
             self.failing_since = tick
+        if self.failing_so_since is None or verdict != self.verdict:
+            self.failing_so_since = tick
         self._become(verdict, tick)
 
     def _become(self, verdict: Verdict, now_ms: int) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields, replace
 
-from storage.errors import StoreBusy, StoreError, StoreFull
-from storage.records import Batch, Commit
+from storage.errors import StoreError
+from storage.records import Batch, Commit, Row
 from storage.store import Store
+from telemetry.frame import Floats
+from telemetry.model import Series
 
 KEEP_MS = 600_000
 MERGE_AT_MOST = 30
@@ -17,26 +20,52 @@ MERGE_AT_MOST = 30
 log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A row whose layout the store has not been asked for: that writes, and is the writer's business."""
+
+    tick: int
+    target: str
+    at_ms: int
+    series: tuple[Series, ...]
+    values: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Everything that one tick writes. at_ms: when it was ready. batch: all but the rows."""
+
+    at_ms: int
+    drafts: tuple[Draft, ...]
+    batch: Batch
+
+
 @dataclass
 class Writer:
-    """Owns the store's write side. Not thread-safe: one commit at a time."""
+    """Owns the store's write side. Not thread-safe: one call at a time."""
 
     store: Store
-    waiting: deque[tuple[int, Batch]] = field(default_factory=deque)
+    waiting: deque[Work] = field(default_factory=deque)
     problem: str | None = None
     dropped: int = 0
 
-    def write(self, batch: Batch, now_ms: int) -> Commit | None:
-        """Commit this batch after whatever waited before it. None while it waits itself; never raises StoreError."""
-        self.waiting.append((now_ms, batch))
-        commit = None
+    def write(self, works: Iterable[Work], now_ms: int) -> Commit | None:
+        """Commit these after whatever waited before them. None while some wait; never raises for what they hold."""
+        self.waiting.extend(works)
+        commit, size = None, MERGE_AT_MOST
         while self.waiting:
-            group = [self.waiting[place] for place in range(min(MERGE_AT_MOST, len(self.waiting)))]
+            group = [self.waiting[place] for place in range(min(size, len(self.waiting)))]
             try:
-                commit = self.store.commit(merge([one for _, one in group]), now_ms)
-            except (StoreBusy, StoreFull, StoreError) as error:
+                commit = self.store.commit(self._batch(group), now_ms)
+            except StoreError as error:
                 self._keep(str(error), now_ms)
                 return None
+            except (ArithmeticError, ValueError, TypeError, LookupError):
+                if len(group) > 1:
+                    size = 1  # one of them cannot be written: the others must not wait for it
+                    continue
+                log.exception("what a tick found cannot be stored; it is left out")
+                self.dropped += 1
             for _ in group:
                 self.waiting.popleft()
         if self.problem is not None:
@@ -44,11 +73,19 @@ class Writer:
         self.problem = None
         return commit
 
+    def _batch(self, group: list[Work]) -> Batch:
+        rows = [
+            Row(one.tick, one.target, one.at_ms, self.store.layout(one.target, one.series), one.values)
+            for work in group
+            for one in work.drafts
+        ]
+        return replace(merge([work.batch for work in group]), rows=rows)
+
     def _keep(self, problem: str, now_ms: int) -> None:
         if problem != self.problem:
             log.error("cannot commit, ticks wait in memory: %s", problem)
         self.problem = problem
-        while self.waiting and now_ms - self.waiting[0][0] > KEEP_MS:
+        while self.waiting and now_ms - self.waiting[0].at_ms > KEEP_MS:
             self.waiting.popleft()
             self.dropped += 1
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from sqlalchemy import Connection, case, insert, update
@@ -110,7 +110,7 @@ class Writer:
         self._check(batch.rows)
         work = self._work(batch)
         known = self._known_facts() if batch.facts else {}
-        news = [fact for fact in batch.facts if _is_news(fact, known.get((fact.target, fact.name)))]
+        news = _news(batch.facts, known)
         ticks = [row.tick for row in batch.rows]
         log = {
             "at_ms": now_ms,
@@ -170,6 +170,16 @@ class Writer:
 
 def _each(values: Callable[[Any], Values], records: Iterable[Any]) -> list[Values]:
     return [values(record) for record in records]
+
+
+def _news(facts: Iterable[Fact], known: Mapping[tuple[str, str], Fact]) -> list[Fact]:
+    """What changes with each fact in turn: one that goes and comes back in one batch is two changes."""
+    seen, news = dict(known), []
+    for fact in facts:
+        if _is_news(fact, seen.get((fact.target, fact.name))):
+            news.append(fact)
+            _remember(seen, fact)
+    return news
 
 
 def _is_news(fact: Fact, known: Fact | None) -> bool:
