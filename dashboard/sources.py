@@ -38,6 +38,10 @@ class Sources:
         """The nominal interval: the shortest that any target is read with."""
         return min((target.interval_ms for target in self.store.targets()), default=DEFAULT_STEP_MS)
 
+    def slowest_ms(self) -> int:
+        """The longest nominal interval that any target is read with."""
+        return max((target.interval_ms for target in self.store.targets()), default=DEFAULT_STEP_MS)
+
     def deployments(self) -> list[str]:
         """Names of the deployments seen in the tail."""
         prefix = cluster.DEPLOYMENT_PREFIX

@@ -8,12 +8,15 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from telemetry import catalog, ratios
-from telemetry.counters import trailing_increase
+from telemetry.counters import NOMINAL_PER_GAP, trailing_increase
 from telemetry.fleet import fold
 from telemetry.frame import Bools, Floats, Frame, Ints
 from telemetry.histograms import estimate
 from telemetry.model import PARTS, Fold, Kind, Metric, Ratio, Scope, Series, part
 from telemetry.rollup import bin_width, envelope
+
+PERCENTILE_MS = 300_000
+"""Trailing window of a percentile in a history. (A single number "now" has the window of `histograms.window_start`.)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +24,10 @@ class Query:
     """metric: what; start_ms, end_ms: closed range of ticks; points: at most so many, None for every sample.
 
     targets: names to keep, None for all. labels: label values to keep, by label.
-    total: fold all series into one line (ratios: Σ ∕ Σ; others: the catalogue's fold across devices).
+    total: fold all series into one line (ratios: Σ ∕ Σ; counters: `_counted`; others: the catalogue's fold across
+    devices).
     quantile: for histograms, which one of a trailing window of 5 minutes; unknown where it holds too few observations.
+    slowest_ms: longest nominal interval of a target that takes part: its last sample before the start may be so old.
     """
 
     metric: Metric | Ratio
@@ -33,13 +38,25 @@ class Query:
     labels: Mapping[str, str] = field(default_factory=dict)
     total: bool = False
     quantile: float = 0.5
+    slowest_ms: int = 1000
+
+    @property
+    def window_ms(self) -> int:
+        """Trailing window of each value, 0 for values of an instant."""
+        if isinstance(self.metric, Ratio):
+            return int(self.metric.window_s * 1000)
+        return PERCENTILE_MS if self.metric.kind is Kind.HISTOGRAM else 0
 
     @property
     def lead_ms(self) -> int:
-        """How long before the start samples are needed for the first trailing window."""
-        if isinstance(self.metric, Ratio):
-            return int(self.metric.window_s * 1000) + ratios.SILENT_MS
-        return 300_000 if self.metric.kind is Kind.HISTOGRAM else 0
+        """How long before the start samples are needed, so that the first value is made as all later ones are.
+
+        A value may be held for a gap, its window may begin a gap after the sample before, and a member that fell
+        silent spoils a sum for SILENT_MS. Samples as they were stored need nothing.
+        """
+        if self.window_ms == 0 and not self.total and not isinstance(self.metric, Ratio):
+            return 0
+        return self.window_ms + 2 * int(self.slowest_ms * NOMINAL_PER_GAP) + ratios.SILENT_MS
 
     def stored(self) -> Collection[str]:
         """Names of the stored metrics that answer needs."""
@@ -115,11 +132,28 @@ def _lines(query: Query, metric: Metric, frame: Frame) -> list[tuple[dict[str, s
 
 
 def _total(metric: Metric, frame: Frame) -> Floats:
+    if metric.kind is Kind.COUNTER:
+        return _counted(frame)
     ticks = frame.ticks.astype(np.float64)
     held = ratios.hold(frame.values, frame.gap_ms, ticks, ~np.isnan(frame.at_ms))
     if metric.across is Fold.SUM:
         return ratios.total(held, ticks, ~np.isnan(frame.values))
     return fold(held, metric.across)
+
+
+def _counted(frame: Frame) -> Floats:
+    """Total of counters, which never falls: float64[tick]. Its increase between two ticks at which it is known is the
+    sum of the members' increases, as `counters.increase` has them, so increases over any split of a range add up.
+
+    A member that is away keeps its last value, and one that has not come yet stands at its first: neither coming nor
+    going is an increase, and what happened meanwhile is added when the member is back. The total is unknown while a
+    member fell silent less than SILENT_MS ago, and while no member is known.
+    """
+    ticks, known = frame.ticks.astype(np.float64), ~np.isnan(frame.values)
+    seen = ratios.total(ratios.hold(frame.values, frame.gap_ms, ticks, ~np.isnan(frame.at_ms)), ticks, known)
+    last = ratios.last_known(known)
+    nearest = np.where(last >= 0, last, np.argmax(known, axis=1)[:, np.newaxis])
+    return np.where(np.isnan(seen), np.nan, np.nansum(np.take_along_axis(frame.values, nearest, axis=1), axis=0))
 
 
 def _labels(series: Series) -> dict[str, str]:
@@ -136,7 +170,7 @@ def _group(ratio: Ratio, series: Series, folded: bool) -> tuple[tuple[str, str],
 def _quantiles(metric: Metric, frame: Frame, query: Query) -> list[tuple[dict[str, str], Floats]]:
     buckets = frame.select(lambda series: series.metric == part(metric, "bucket").name)
     ticks, read = buckets.ticks.astype(np.float64), ~np.isnan(buckets.at_ms)
-    gained = ratios.hold(trailing_increase(buckets, 300_000.0), buckets.gap_ms, ticks, read)
+    gained = ratios.hold(trailing_increase(buckets, float(PERCENTILE_MS)), buckets.gap_ms, ticks, read)
     groups: dict[tuple[tuple[str, str], ...], list[int]] = {}
     for row, series in enumerate(buckets.series):
         labels = tuple(pair for pair in series.labels if pair[0] != "le")

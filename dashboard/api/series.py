@@ -128,6 +128,7 @@ def series(asked: Asked, sources: Sources) -> dict[str, Any]:
         labels=asked.labels or {},
         total=asked.total,
         quantile=asked.quantile,
+        slowest_ms=sources.slowest_ms(),
     )
     frame = sources.frame(query.stored(), query.start_ms - query.lead_ms, query.end_ms, _sources_of(query))
     _afford(frame)

@@ -7,6 +7,7 @@ import pytest
 
 from telemetry.catalog import engine, gpu, memory, network
 from telemetry.catalog import ratios as quotients
+from telemetry.counters import increase
 from telemetry.frame import Frame
 from telemetry.model import Metric, Ratio, Series, part
 from telemetry.query import Line, Query, answer
@@ -88,6 +89,40 @@ def test_counters_come_as_stored() -> None:
     assert plain(ask(engine.GENERATION_TOKENS, table(rows))) == [
         ({"target": "head", "engine": "0", "model": "m"}, [0, 5, 9])
     ]
+
+
+COMING_AND_GOING = {
+    one(engine.GENERATION_TOKENS, "a", engine="0"): [1000, 1010, 1020, 1030, 1040, 1050, 1060, 1070],
+    one(engine.GENERATION_TOKENS, "b", engine="0"): [980, 990, None, None, None, 1200, 1210, None],
+    one(engine.GENERATION_TOKENS, "c", engine="0"): [None, None, None, None, 0, 5, 10, 15],
+}
+
+
+def test_a_total_of_counters_never_falls() -> None:
+    """At 20 s "b" has just fallen silent; at 40 s it is away and keeps its 990; back at 80 s, it brings what it did."""
+    at_s = [0, 10, 20, 40, 60, 80, 90, 100]
+    frame = table(COMING_AND_GOING, at_s=at_s, interval_s=10)
+    frame.at_ms[:] = np.where(np.isnan(frame.values), np.nan, frame.at_ms)
+    frame.gap_ms[:] = 9_000
+    expected = [1980, 2000, None, 2020, 2030, 2255, 2280, None]
+    assert plain(ask(engine.GENERATION_TOKENS, frame, total=True)) == [({}, expected)]
+
+
+def test_increases_of_a_total_of_counters_add_up() -> None:
+    frame = table(COMING_AND_GOING, at_s=[0, 100, 200, 300, 400, 500, 600, 700], interval_s=100)
+    frame.gap_ms[:] = 99_000
+    ((_, values),) = plain(ask(engine.GENERATION_TOKENS, frame, total=True))
+    for low in range(8):
+        for high in range(low, 8):
+            grown = increase(frame, float(frame.ticks[low]), float(frame.ticks[high]))
+            assert values[high] - values[low] == np.nansum(grown)  # type: ignore[operator]
+
+
+def test_a_total_of_counters_is_unknown_while_no_member_is_known() -> None:
+    frame = table({one(engine.GENERATION_TOKENS, "a"): [5, 6, None, 9]}, at_s=[0, 1, 60, 61])
+    frame.at_ms[0, 2] = np.nan
+    assert plain(ask(engine.GENERATION_TOKENS, frame, total=True)) == [({}, [5, 6, None, 9])]
+    assert ask(engine.GENERATION_TOKENS, table([], at_s=[0.0]), total=True) == []
 
 
 # Ratios ----------
@@ -232,14 +267,37 @@ def test_percentiles_are_unknown_while_a_bucket_is() -> None:
     [
         (gpu.GPU_POWER, 0),
         (engine.GENERATION_TOKENS, 0),
-        (engine.TTFT, 300_000),
-        (quotients.DECODE_TPS, 25_000),
-        (quotients.ACCEPTANCE, 75_000),
-        (quotients.MEMORY_USE, 15_000),
+        (engine.TTFT, 320_000),
+        (quotients.DECODE_TPS, 30_000),
+        (quotients.ACCEPTANCE, 80_000),
+        (quotients.MEMORY_USE, 20_000),
     ],
 )
 def test_samples_are_needed_from_before_the_start(metric: Metric | Ratio, lead_ms: int) -> None:
     assert Query(metric, 0, 1).lead_ms == lead_ms
+
+
+@pytest.mark.parametrize("metric", [gpu.GPU_POWER, engine.GENERATION_TOKENS, quotients.DECODE_TPS, engine.TTFT])
+def test_slow_targets_are_looked_for_longer(metric: Metric | Ratio) -> None:
+    query = Query(metric, 0, 1, total=True, slowest_ms=10_000)
+    assert query.lead_ms == query.window_ms + 65_000
+
+
+@pytest.mark.parametrize("metric", [memory.MEMORY_AVAILABLE, quotients.DECODE_TPS])
+def test_a_total_is_whole_from_its_first_tick(metric: Metric | Ratio) -> None:
+    """One target every second, one every ten: the second's last sample lies before the start."""
+    stored = memory.MEMORY_AVAILABLE if isinstance(metric, Metric) else engine.GENERATION_TOKENS
+    seconds = list(range(-80, 6))
+    slow = [100 if isinstance(metric, Metric) else 50 * (n + 80) if n % 10 == 7 else None for n in seconds]
+    slow = [value if n % 10 == 7 else None for n, value in zip(seconds, slow, strict=True)]
+    quick = [1 if isinstance(metric, Metric) else n + 80 for n in seconds]
+    frame = table({one(stored, "a"): quick, one(stored, "b"): slow}, at_s=seconds)
+    frame.gap_ms[1] = 25_000
+    frame.at_ms[1] = np.where(np.isnan(frame.values[1]), np.nan, frame.at_ms[1])
+    query = Query(metric, START_MS, START_MS + 5000, total=True, slowest_ms=10_000)
+    read = frame.between(query.start_ms - query.lead_ms, query.end_ms)
+    expected = 101 if isinstance(metric, Metric) else 51
+    assert plain(answer(query, read)) == [({}, [expected] * 6)]
 
 
 def test_stored_metrics_that_an_answer_needs() -> None:
