@@ -1,13 +1,18 @@
-"""Which engines serve together, as far as the store tells: by prefill episodes, else by the model they serve."""
+"""Which engines serve together: as the collector has noted it of each, else by the model they serve."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from dashboard.live.scene import Models
 from dashboard.sources import Sources
 from pipeline.deployments import EngineId, deployment_of
 from telemetry.catalog import engine
 from telemetry.model import Series
 
 LOOK_MS = 60_000
+FACT = "deployment."
+"""Beginning of the facts that name the deployment of an engine target's engines; the rest is their model label."""
 
 
 def engine_series(sources: Sources) -> list[Series]:
@@ -18,13 +23,25 @@ def engine_series(sources: Sources) -> list[Series]:
     return list(frame.series)
 
 
-def members(sources: Sources, models: dict[str, str] | None = None) -> dict[str, set[str]]:
-    """Deployment → names of its engine targets. With one deployment, every engine is of it."""
-    names = sources.deployments()
+def noted(sources: Sources) -> dict[tuple[str, str], str]:
+    """Deployment by engine target and model label, as the collector put them together by its settings."""
+    facts = sources.store.facts(at_ms=sources.now_ms())
+    return {(fact.target, fact.name.removeprefix(FACT)): fact.value for fact in facts if fact.name.startswith(FACT)}
+
+
+def members(sources: Sources, models: Mapping[str, str] | None = None) -> dict[str, set[str]]:
+    """Deployment → names of its engine targets. models: what each target serves, read from the store where not given.
+
+    Of an engine of which nothing is noted: with one deployment it is of it, else of the one of its model.
+    """
+    names, known = sources.deployments(), noted(sources)
+    served = Models().at(sources.store, sources.now_ms()) if models is None else models
     found: dict[str, set[str]] = {name: set() for name in names}
     for series in engine_series(sources):
         one = EngineId(series.target, series.label("engine") or "", series.label("model") or "")
-        name = names[0] if len(names) == 1 else deployment_of(one, {}, models or {})
+        name = known.get((one.target, one.model))
+        if name is None:
+            name = names[0] if len(names) == 1 else deployment_of(one, {}, served)
         if name in found:
             found[name].add(series.target)
     return found

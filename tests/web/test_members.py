@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from dashboard.live.scene import gather
 from dashboard.live.speed import mean_while_decoding
 from telemetry.catalog import engine
+from telemetry.model import Series
 from tests.web.conftest import MakeWeb, MakeWorld, Web
-from tests.web.world import HEAD, World
+from tests.web.world import ENGINE, HEAD, World, constant, tick
 
 
 def mean(web: Web, world: World) -> float:
@@ -49,3 +52,59 @@ def test_a_pause_of_all_engines_parts_the_windows(make_world: MakeWorld, make_we
     world.set("tail", engine.GENERATION_TOKENS, lambda number: 30.0 * max(number - 60, 0))
     world.run(0, 100)
     assert mean(make_web(world), world) == (20 * 50 + 30 * 40) / 100, "a pause of ten seconds is none"
+
+
+def told(web: Web) -> dict[str, list[str]]:
+    """Deployment → its engines, as Status tells it."""
+    return {one["name"]: one["engines"] for one in web.get("status")["deployments"]}
+
+
+def engines_in(web: Web, deployment: str) -> list[str]:
+    """Engines whose series a question of a deployment's is answered from."""
+    query = f"metric=requests_running&deployment={deployment}&start={tick(50)}&end={tick(60)}"
+    return sorted({line["labels"]["target"] for line in web.get(f"series?{query}")["series"]})
+
+
+def test_configured_deployments_are_those_of_the_web(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    """Both engines serve the same model; the settings make two deployments of them, and name them otherwise."""
+    world = make_world(nodes=1)
+    model = dict(ENGINE)["model"]
+    world.second("tail", model, deployment="Batch")
+    world.run(0, 60)
+    world.fact(HEAD, f"deployment.{model}", "Kimi-K3")
+    world.fact("tail", f"deployment.{model}", "Batch")
+    web = make_web(world)
+    web.step()
+    assert told(web) == {"Batch": ["tail"], "Kimi-K3": [HEAD]}
+    assert (engines_in(web, "Batch"), engines_in(web, "Kimi-K3")) == (["tail"], [HEAD])
+
+
+@pytest.mark.parametrize(
+    ("fact", "deployment"),
+    [(("deployment.", "Batch"), "Batch"), (("served_models", "Qwen/Qwen3,other"), "Qwen3"), (None, "tail")],
+)
+def test_an_engine_without_a_model_label_has_its_deployment(
+    make_world: MakeWorld, make_web: MakeWeb, fact: tuple[str, str] | None, deployment: str
+) -> None:
+    world = make_world(nodes=1)
+    world.second("tail", "", deployment=deployment)
+    world.run(0, 60)
+    if fact is not None:
+        world.fact("tail", *fact)
+    web = make_web(world)
+    web.step()
+    assert told(web) == {"Kimi-K3": [HEAD], deployment: ["tail"]}
+    assert engines_in(web, deployment) == ["tail"]
+
+
+def test_one_target_with_engines_of_two_deployments(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    """Facts are told apart by the model; what nothing is noted of goes by its model."""
+    world = make_world(nodes=1)
+    other = (("engine", "1"), ("model", "Qwen/Qwen3"))
+    world.series[HEAD][Series(HEAD, engine.REQUESTS_RUNNING.name, other)] = constant(1.0)
+    world.second("tail", "moonshotai/Kimi-K3", deployment="Batch")
+    world.run(0, 60)
+    world.fact(HEAD, "deployment.Qwen/Qwen3", "Batch")
+    web = make_web(world)
+    web.step()
+    assert told(web) == {"Batch": [HEAD], "Kimi-K3": [HEAD, "tail"]}
