@@ -91,3 +91,27 @@ def test_other_pages_on_a_phone(make_site: MakeSite, open_page: Open, path: str)
     expect(page.locator("main h1")).to_be_visible()
     page.wait_for_function("() => !document.getElementById('first')")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.mark.live
+def test_page_changes_leave_nothing_behind(make_site: MakeSite, open_page: Open) -> None:
+    site = make_site()
+    page = open_page(site.address)
+    wait_for_charts(page)
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable")
+
+    # No locators here: each would hold on to what it found.
+    def kept(changes: int) -> dict[str, float]:
+        for _ in range(changes):
+            page.evaluate("""() => { document.querySelector('.menu-link[href="/status"]').click() }""")
+            page.wait_for_function("() => !!document.querySelector('.page.status tr')")
+            page.evaluate("""() => { document.querySelector('.menu-link[href="/"]').click() }""")
+            wait_for_charts(page)
+        session.send("HeapProfiler.collectGarbage")
+        return {row["name"]: row["value"] for row in session.send("Performance.getMetrics")["metrics"]}
+
+    before, after = kept(5), kept(25)
+    assert after["Nodes"] - before["Nodes"] < 50
+    assert after["JSEventListeners"] - before["JSEventListeners"] < 25
+    assert after["JSHeapUsedSize"] - before["JSHeapUsedSize"] < 3e6
