@@ -67,17 +67,29 @@ def column(scene: Scene, reading: Reading) -> dict[str, float]:
     if reading is INTERCONNECT:
         return by_node(cage_rates(scene, quotients.INTERCONNECT_TRANSMIT))
     if isinstance(reading.metric, Ratio):
-        found = current.ratio(reading.metric, scene.nodes_of(reading.metric), scene.tick, by_target)
-        return {str(name): value for name, value in found.items() if not np.isnan(value)}
+        return _of_now(scene, reading.metric)
+    return _newest(scene, reading.metric)
+
+
+def _newest(scene: Scene, metric: Metric) -> dict[str, float]:
     rows: dict[str, list[int]] = {}
-    for row in scene.node_rows(reading.metric):
+    for row in scene.node_rows(metric):
         if not np.isnan(scene.node_now[row]):
             rows.setdefault(scene.nodes.series[row].target, []).append(row)
-    return {name: _folded(scene.node_now[index], reading.metric) for name, index in rows.items()}
+    return {name: _folded(scene.node_now[index], metric) for name, index in rows.items()}
 
 
 def _folded(values: Floats, metric: Metric) -> float:
     return float(values[0]) if len(values) == 1 else float(fold(values[:, np.newaxis], metric.across)[0])
+
+
+def _of_now(scene: Scene, ratio: Ratio) -> dict[str, float]:
+    """A ratio without a window, of one gauge and another."""
+    assert ratio.window_s == 0, f"{ratio.name} has a window"
+    (numerator,), (denominator,) = ratio.numerator, ratio.denominator
+    above, below = _newest(scene, numerator), _newest(scene, denominator)
+    both = {name: value for name, value in above.items() if below.get(name, 0.0) > 0}
+    return {name: value / below[name] * ratio.scale + ratio.offset for name, value in both.items()}
 
 
 Cage = tuple[str, str]

@@ -46,7 +46,8 @@ def _recorded_history(scene: Scene, tail: Tail, span_ms: float) -> dict[str, Any
     order = [target.name for target in scene.node_targets]
     blank = np.full(len(ticks), np.nan)
     maps = {r.key: [screen(by_reading[r.key].get(name, blank), r) for name in order] for r in MAP}
-    recorded = {name: _recorded(shown, metric, ticks) for name, metric in RECORDED.items()}
+    before = scene.engines.between(start - LEAD_MS, scene.tick)
+    recorded = {name: _recorded(before, metric, ticks) for name, metric in RECORDED.items()}
     prefill = {"prefill": prefill_line(ticks, scene.episodes)}
     return {
         "t": ticks.tolist(),
@@ -66,8 +67,9 @@ def _placed(found: dict[str, Floats], ticks: Ints, wanted: Ints) -> dict[str, Fl
     return placed
 
 
-def _recorded(shown: Frame, metric: Metric, ticks: Ints) -> list[float | None]:
-    part = shown.select(lambda series: series.metric == metric.name)
+def _recorded(frame: Frame, metric: Metric, ticks: Ints) -> list[float | None]:
+    """Sum of a recorded series at these ticks. The frame begins before them, so that what fell silent is missed."""
+    part = frame.select(lambda series: series.metric == metric.name)
     values = ratios.total(part.values, part.ticks.astype(np.float64))
     placed = _placed({"": values}, part.ticks, ticks)[""]
     return [known(value) for value in placed.tolist()]

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from dashboard.live import current
 from dashboard.live.fleet import Columns, cage_rates, extreme, in_order
 from dashboard.live.machine import newest_recorded
 from dashboard.live.scene import Scene
@@ -16,7 +15,6 @@ from telemetry.catalog import cluster
 from telemetry.catalog import ratios as quotients
 from telemetry.frame import Ints
 
-LATE_MS = 5_000
 APART = 0.10
 """A node is named as outlier of utilisation when it is this far from the mean."""
 
@@ -30,10 +28,9 @@ def points(scene: Scene, columns: Columns) -> dict[str, Any]:
     """Newest point of every line, base units; None where unknown. Prefill is known only once a prefill has ended."""
     use = columns["utilization"]
     values = in_order(use, list(use))
-    decode = current.held_total(scene.recorded(cluster.RECORDED_DECODE).between(scene.tick - LATE_MS, scene.tick))
     worst_cage = newest_recorded(scene, cluster.CLUSTER_WORST_CAGE)
     return {
-        "decode": known(float(decode[-1])) if len(decode) else None,
+        "decode": known(scene.gauge(cluster.RECORDED_DECODE)),
         "prefill": None,
         "util_mean": known(newest_recorded(scene, cluster.CLUSTER_UTILIZATION)),
         "util_min": known(float(values.min())) if len(values) else None,

@@ -42,12 +42,15 @@ class Recent:
 
     def samples(self, metric: Metric, seconds: float, how: Fold = Fold.MAX) -> Floats:
         """Samples of the last seconds, over a node's devices folded by `how`: float64[node, tick]."""
+        first = int(np.searchsorted(self._frame.ticks, self._scene.tick - seconds * 1000.0))
         rows = [row for row in self._scene.node_rows(metric) if self._frame.series[row].target in self._place]
-        recent = self._frame.ticks >= self._scene.tick - seconds * 1000.0
-        values = self._frame.values[rows][:, recent]
-        found = np.full((len(self.names), int(recent.sum())), np.nan)
-        for place, line in zip((self._place[self._frame.series[row].target] for row in rows), values, strict=True):
-            found[place] = (np.fmin if how is Fold.MIN else np.fmax)(found[place], line)
+        places = [self._place[self._frame.series[row].target] for row in rows]
+        found = np.full((len(self.names), len(self._frame.ticks) - first), np.nan)
+        if len(set(places)) == len(places):
+            found[places] = self._frame.values[rows, first:]
+            return found
+        for place, row in zip(places, rows, strict=True):
+            found[place] = (np.fmin if how is Fold.MIN else np.fmax)(found[place], self._frame.values[row, first:])
         return found
 
 
@@ -131,13 +134,18 @@ def _limited(metric: Metric, how: Fold, words: str) -> Callable[[Recent], Found]
 
     def check(recent: Recent) -> Found:
         values = recent.samples(metric, 10, how)
+        low = metric.limits is not None and metric.limits.low
+        known = ~np.isnan(values)
+        enough = np.flatnonzero(known.sum(axis=1) >= MINIMUM)
+        if not len(enough):
+            return []
+        mildest = np.where(known, values, -np.inf if low else np.inf)[enough]
+        mildest = mildest.max(axis=1) if low else mildest.min(axis=1)
         found: Found = []
-        for place in np.flatnonzero((~np.isnan(values)).sum(axis=1) >= MINIMUM).tolist():
-            line = values[place][~np.isnan(values[place])]
-            mildest = float(line.max() if metric.limits is not None and metric.limits.low else line.min())
-            grade = level(mildest, metric.limits)
+        for place, value in zip(enough.tolist(), mildest.tolist(), strict=True):
+            grade = level(value, metric.limits)
             if grade != "ok":
-                found.append((place, grade, words.format(formatting.text(float(line[-1]), metric.unit))))
+                found.append((place, grade, words.format(formatting.text(_last(values, place), metric.unit))))
         return found
 
     return check
