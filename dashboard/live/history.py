@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from dashboard.live import current
 from dashboard.live.fleet import MAP, READINGS, TILE, lines
 from dashboard.live.nodes import map_metrics, screen
 from dashboard.live.points import known, outlier, prefill_line
 from dashboard.live.scene import NODE_METRICS, Scene, names
 from pipeline.tail import Tail
-from telemetry import ratios
 from telemetry.catalog import cluster
 from telemetry.frame import Floats, Frame, Ints
 from telemetry.model import Metric
@@ -70,8 +70,7 @@ def _placed(found: dict[str, Floats], ticks: Ints, wanted: Ints) -> dict[str, Fl
 def _recorded(frame: Frame, metric: Metric, ticks: Ints) -> list[float | None]:
     """Sum of a recorded series at these ticks. The frame begins before them, so that what fell silent is missed."""
     part = frame.select(lambda series: series.metric == metric.name)
-    values = ratios.total(part.values, part.ticks.astype(np.float64))
-    placed = _placed({"": values}, part.ticks, ticks)[""]
+    placed = _placed({"": current.held_total(part)}, part.ticks, ticks)[""]
     return [known(value) for value in placed.tolist()]
 
 

@@ -108,3 +108,31 @@ def test_one_target_with_engines_of_two_deployments(make_world: MakeWorld, make_
     web = make_web(world)
     web.step()
     assert told(web) == {"Batch": [HEAD], "Kimi-K3": [HEAD, "tail"]}
+
+
+@pytest.mark.parametrize(("last", "decode"), [(62, 50.0), (63, None), (77, None), (78, 20.0)])
+def test_a_deployment_that_falls_silent_is_missed_live_and_in_history_alike(
+    make_world: MakeWorld, make_web: MakeWeb, last: int, decode: float | None
+) -> None:
+    """Its last row, of tick 60, holds for 2.5 s; what is left is no sum for 15 s, then it is the other's alone."""
+    world = make_world(nodes=1)
+    world.second("tail", "Qwen/Qwen3", deployment="Qwen3")
+    world.silence("tail", 61)
+    world.away("deployment/Qwen3", 61, 1000)
+    world.run(0, last)
+    web = make_web(world)
+    assert web.step()["points"]["decode"] == decode
+    for minutes in (0.1, 1):
+        assert web.get(f"live?minutes={minutes}")["history"]["points"]["decode"][-1] == decode
+
+
+def test_history_misses_what_fell_silent_before_it_begins(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    world = make_world(nodes=1)
+    world.second("tail", "Qwen/Qwen3", deployment="Qwen3")
+    world.away("deployment/Qwen3", 61, 1000)
+    world.run(0, 80)
+    web = make_web(world)
+    web.step()
+    history = web.get("live?minutes=0.2")["history"]
+    assert history["t"][0] == tick(68)
+    assert history["points"]["decode"] == [None] * 10 + [20.0] * 3
