@@ -8,15 +8,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from telemetry import catalog, ratios
-from telemetry.counters import NOMINAL_PER_GAP, trailing_increase
+from telemetry.counters import NOMINAL_PER_GAP
 from telemetry.fleet import fold
 from telemetry.frame import Bools, Floats, Frame, Ints
-from telemetry.histograms import estimate
 from telemetry.model import PARTS, Fold, Kind, Metric, Ratio, Scope, Series, part
+from telemetry.percentiles import SIDES, WINDOW_MS, Percentiles, percentiles
 from telemetry.rollup import bin_width, envelope
-
-PERCENTILE_MS = 300_000
-"""Trailing window of a percentile in a history. (A single number "now" has the window of `histograms.window_start`.)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +42,7 @@ class Query:
         """Trailing window of each value, 0 for values of an instant."""
         if isinstance(self.metric, Ratio):
             return int(self.metric.window_s * 1000)
-        return PERCENTILE_MS if self.metric.kind is Kind.HISTOGRAM else 0
+        return WINDOW_MS if self.metric.kind is Kind.HISTOGRAM else 0
 
     @property
     def lead_ms(self) -> int:
@@ -84,6 +81,8 @@ class Line:
     """One line of an answer. labels: what it is of, `target` included unless folded away.
 
     t_ms: int64[n]. values: float64[n] of single samples, or None when reduced to minimum, maximum and mean per bin.
+    relation: of percentiles, "=", "<" (below the first edge, which is the value) or ">" (above the last), None where
+    there is no value; of a bin, that of its maximum. count: float64[n], observations in the window; of a bin, the most.
     """
 
     labels: Mapping[str, str]
@@ -92,6 +91,8 @@ class Line:
     minimum: Floats | None = None
     maximum: Floats | None = None
     mean: Floats | None = None
+    relation: tuple[str | None, ...] | None = None
+    count: Floats | None = None
 
 
 def answer(query: Query, frame: Frame, step_ms: int = 1000) -> list[Line]:
@@ -101,6 +102,9 @@ def answer(query: Query, frame: Frame, step_ms: int = 1000) -> list[Line]:
     ticks = frame.ticks[inside]
     if isinstance(query.metric, Ratio):
         return _quotients(query, query.metric, frame, inside, step_ms)
+    if query.metric.kind is Kind.HISTOGRAM:
+        found = percentiles(query.metric, frame, query.quantile, query.total)
+        return [_percentile_line(query, labels, ticks, one, inside, step_ms) for labels, one in found]
     lines = _lines(query, query.metric, frame)
     return [_reduced(query, labels, ticks, values[inside], step_ms) for labels, values in lines]
 
@@ -124,8 +128,6 @@ def _quotients(query: Query, ratio: Ratio, frame: Frame, inside: Bools, step_ms:
 
 
 def _lines(query: Query, metric: Metric, frame: Frame) -> list[tuple[dict[str, str], Floats]]:
-    if metric.kind is Kind.HISTOGRAM:
-        return _quantiles(metric, frame, query)
     if query.total:
         return [({}, _total(metric, frame))] if len(frame.series) else []
     return [(_labels(series), frame.values[row]) for row, series in enumerate(frame.series)]
@@ -167,28 +169,18 @@ def _group(ratio: Ratio, series: Series, folded: bool) -> tuple[tuple[str, str],
     return (("target", series.target), *labels)
 
 
-def _quantiles(metric: Metric, frame: Frame, query: Query) -> list[tuple[dict[str, str], Floats]]:
-    buckets = frame.select(lambda series: series.metric == part(metric, "bucket").name)
-    ticks, read = buckets.ticks.astype(np.float64), ~np.isnan(buckets.at_ms)
-    gained = ratios.hold(trailing_increase(buckets, float(PERCENTILE_MS)), buckets.gap_ms, ticks, read)
-    groups: dict[tuple[tuple[str, str], ...], list[int]] = {}
-    for row, series in enumerate(buckets.series):
-        labels = tuple(pair for pair in series.labels if pair[0] != "le")
-        groups.setdefault(() if query.total else (("target", series.target), *labels), []).append(row)
-    return [(dict(key), _column_quantiles(buckets, gained, rows, query.quantile)) for key, rows in groups.items()]
-
-
-def _column_quantiles(buckets: Frame, gained: Floats, rows: list[int], q: float) -> Floats:
-    result = np.full(len(buckets.ticks), np.nan)
-    edges = [float(buckets.series[row].label("le") or "nan") for row in rows]
-    for column in range(len(buckets.ticks)):
-        values: dict[float, float] = {}
-        for edge, value in zip(edges, gained[rows, column], strict=True):
-            values[edge] = values.get(edge, 0.0) + float(value)
-        found = estimate(values, np.nan, values.get(np.inf, 0.0), q)
-        if found.kind == "percentile" and found.value is not None:
-            result[column] = found.value
-    return result
+def _percentile_line(
+    query: Query, labels: Mapping[str, str], ticks: Ints, found: Percentiles, inside: Bools, step_ms: int
+) -> Line:
+    line, side, count = (
+        _reduced(query, labels, ticks, part[inside], step_ms) for part in (found.values, found.side, found.count)
+    )
+    sides = side.values if side.maximum is None else side.maximum
+    return replace(
+        line,
+        relation=tuple(SIDES.get(one) for one in ([] if sides is None else sides.tolist())),
+        count=count.values if count.maximum is None else count.maximum,
+    )
 
 
 def _reduced(query: Query, labels: Mapping[str, str], ticks: Ints, values: Floats, step_ms: int) -> Line:

@@ -117,7 +117,10 @@ def _named(name: str, value: str, scope: Scope, sources: Sources) -> set[str]:
 
 
 def series(asked: Asked, sources: Sources) -> dict[str, Any]:
-    """{metric, unit, step_ms, series: [{labels, t, v}]}, or min, max and mean in place of v where reduced."""
+    """{metric, unit, step_ms, series: [{labels, t, v}]}, or min, max and mean in place of v where reduced.
+
+    window_ms besides for ratios and percentiles; relation and count in each series of percentiles.
+    """
     check(asked)
     query = Query(
         metric=asked.metric,
@@ -143,6 +146,7 @@ def series(asked: Asked, sources: Sources) -> dict[str, Any]:
         "metric": asked.metric.name,
         "unit": asked.metric.unit.value,
         "step_ms": bin_width(query.start_ms, query.end_ms, asked.points, step) if reduced else step,
+        **({"window_ms": query.window_ms} if query.window_ms else {}),
         "series": [_line(line) for line in lines],
     }
 
@@ -162,7 +166,9 @@ def _afford(frame: Frame) -> None:
 
 
 def _line(line: Line) -> dict[str, Any]:
-    base = {"labels": dict(line.labels), "t": line.t_ms.tolist()}
+    base: dict[str, Any] = {"labels": dict(line.labels), "t": line.t_ms.tolist()}
+    if line.relation is not None and line.count is not None:
+        base |= {"relation": list(line.relation), "count": numbers(line.count)}
     if line.values is not None:
         return base | {"v": numbers(line.values)}
     reduced = {"min": line.minimum, "max": line.maximum, "mean": line.mean}

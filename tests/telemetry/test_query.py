@@ -259,6 +259,59 @@ def test_percentiles_are_unknown_while_a_bucket_is() -> None:
     assert [values for _, values in plain(ask(engine.TTFT, frame, quantile=0.5))] == [[None, None]]
 
 
+EDGES = {"0.1": [0, 20, 30, 40, 50], "0.5": [0, 20, 40, 100, 140], "+Inf": [0, 20, 40, 104, 244]}
+"""20, 40, 104 and then 244 observations; the last 100 of them above the last edge."""
+
+
+@pytest.mark.parametrize(
+    ("q", "values", "relation"),
+    [
+        (0.5, [None, 0.1, 0.1, 0.276], (None, "<", "<", "=")),
+        (0.9, [None, None, None, 0.4808], (None, None, None, "=")),
+        (0.999, [None, None, None, None], (None, None, None, None)),
+    ],
+)
+def test_a_percentile_says_where_it_lies_and_what_it_rests_on(
+    q: float, values: Numbers, relation: tuple[str | None, ...]
+) -> None:
+    frame = table(buckets({edge: row[:4] for edge, row in EDGES.items()}), at_s=[0, 300, 600, 900], interval_s=300)
+    (line,) = ask(engine.TTFT, frame, quantile=q)
+    assert numbers(line.values) == values  # type: ignore[arg-type]
+    assert line.relation == relation
+    assert numbers(line.count) == [None, 20, 20, 64]  # type: ignore[arg-type]
+
+
+def test_percentiles_above_the_last_edge() -> None:
+    frame = table(buckets(EDGES), at_s=[0, 300, 600, 900, 1200], interval_s=300)
+    (line,) = ask(engine.TTFT, frame, 1200, quantile=0.9)
+    assert (numbers(line.values), line.relation) == ([0.5], (">",))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("start_s", "end_s", "relation", "most", "count"),
+    [
+        (300, 600, "<", 0.1, 20),  # all of the bin lie below the first edge
+        (300, 900, "=", 0.276, 64),
+        (300, 1200, ">", 0.5, 140),  # one lies above the last
+    ],
+)
+def test_a_bin_has_the_relation_of_its_maximum(
+    start_s: float, end_s: float, relation: str, most: float, count: float
+) -> None:
+    frame = table(buckets(EDGES), at_s=[0, 300, 600, 900, 1200], interval_s=300)
+    query = Query(engine.TTFT, START_MS + round(start_s * 1000), START_MS + round(end_s * 1000), points=1)
+    (line,) = answer(query, frame, step_ms=3 * 3_600_000)
+    assert (len(line.t_ms), line.values) == (1, None)
+    assert line.relation == (relation,)
+    assert numbers(line.maximum) == [most]  # type: ignore[arg-type]
+    assert numbers(line.count) == [count]  # type: ignore[arg-type]
+
+
+def test_only_percentiles_have_a_relation() -> None:
+    for line in ask(gpu.GPU_POWER, table(POWER)):
+        assert (line.relation, line.count) == (None, None)
+
+
 # What has to be read ----------
 
 

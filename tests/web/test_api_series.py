@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -81,8 +82,37 @@ def test_a_quantile_of_a_histogram(make_world: MakeWorld, make_web: MakeWeb) -> 
     web = make_web(world)
     web.step()
     query = f"series?metric=time_to_first_token_seconds&start={tick(309)}&end={tick(310)}"
-    assert web.get(query)["series"][0]["v"][-1] == pytest.approx(1 + 4 * 90 / 210)
+    answer = web.get(query)
+    assert answer["window_ms"] == 300_000
+    assert answer["series"][0]["v"][-1] == pytest.approx(1 + 4 * 90 / 210)
+    assert answer["series"][0]["relation"] == ["=", "="]
+    assert answer["series"][0]["count"] == [300.0, 300.0]
     assert web.get(query + "&quantile=0.95")["series"][0]["v"][-1] == pytest.approx(7.5)
+    (lowest,) = web.get(query + "&quantile=0.1")["series"]
+    assert (lowest["v"], lowest["relation"]) == ([1.0, 1.0], ["<", "<"])
+    (reduced,) = web.get(query + "&quantile=0.1&points=1")["series"]
+    assert set(reduced) == {"labels", "t", "min", "max", "mean", "relation", "count"}
+
+
+def test_a_window_is_named_where_there_is_one(web: Web) -> None:
+    assert web.get("series?metric=decode_tokens_per_second")["window_ms"] == 10_000
+    assert "window_ms" not in web.get("series?metric=memory_used_ratio")
+
+
+def test_a_total_is_whole_from_its_first_tick_though_a_target_is_read_rarely(
+    make_world: MakeWorld, make_web: MakeWeb
+) -> None:
+    world = make_world()
+    world.rows["spark-04"] = replace(world.rows["spark-04"], interval_ms=10_000)
+    for start in range(1, 120, 10):
+        world.away("spark-04", start, start + 8)
+    world.run(0, 120)
+    web = make_web(world)
+    web.step()
+    (line,) = web.get(f"series?metric=gpu_power_watts&start={tick(105)}&end={tick(106)}&total=1")["series"]
+    assert line["v"] == [206.0, 206.0]
+    ratio = f"series?metric=interconnect_transmit_bytes_per_second&start={tick(105)}&end={tick(106)}&total=1"
+    assert web.get(ratio)["series"][0]["v"] == [1.6e9, 1.6e9]
 
 
 def test_reduction_keeps_a_spike(make_world: MakeWorld, make_web: MakeWeb) -> None:
