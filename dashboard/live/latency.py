@@ -37,7 +37,8 @@ def percentiles(latency: Frame, tick: int, histogram: Metric, start_ms: float) -
     buckets = bucket_increases(frame["bucket"], start_ms, tick)
     total, count = (_gained(frame[name], start_ms, tick) for name in ("sum", "count"))
     found = {name: estimate(buckets, total, count, level) for name, level in LEVELS.items()}
-    return Percentiles(found, count, (tick - start_ms) / 1000.0)
+    began = max(start_ms, float(frame["count"].ticks[0]))
+    return Percentiles(found, count, (tick - began) / 1000.0)
 
 
 def _part(frame: Frame, histogram: Metric, name: str) -> Frame:

@@ -241,6 +241,7 @@ def test_a_window_is_as_long_as_what_there_is(make_world: MakeWorld, make_web: M
     cells = make_web(world).step()["cells"]
     for key in ("prefill.throughput", "acceptance", "prefix_hits", "energy_per_token", "interconnect_per_token"):
         assert text(cells[key]) == CELLS[key], key
+    assert cells["ttft.window"][0] == "20.0 s, 20"
     assert cells["why"] == ["–", "", "unknown", "less than a minute of decoding in the last 15 minutes"]
 
 
