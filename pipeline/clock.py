@@ -8,22 +8,35 @@ LATE_READINGS = 10
 
 
 class HubClock:
-    """Epoch milliseconds = anchor + monotonic; re-anchored only when off by more than 500 ms."""
+    """Epoch milliseconds = anchor + monotonic; set forward when the wall clock is more than 500 ms ahead.
+
+    It never goes back: ticks that come twice, or counters whose instants fall, would be wrong for as long as the step.
+    When the wall clock was set back, the hub's stays ahead of it until the collector starts again.
+    """
 
     def __init__(self, wall_ms: float, monotonic_ms: float) -> None:
         self._anchor_ms = wall_ms - monotonic_ms
+        self._told_ms = 0.0
 
     def at(self, monotonic_ms: float) -> float:
         """The instant of a monotonic reading, epoch milliseconds."""
         return self._anchor_ms + monotonic_ms
 
-    def check(self, wall_ms: float, monotonic_ms: float) -> float | None:
-        """Compare with the wall clock; the step in milliseconds when the clock was re-anchored, else None."""
+    def check(self, wall_ms: float, monotonic_ms: float) -> str | None:
+        """Compare with the wall clock; a sentence when that moved since the last look, else None."""
         off = wall_ms - self.at(monotonic_ms)
-        if abs(off) <= TOLERANCE_MS:
+        if off > TOLERANCE_MS:
+            self._anchor_ms += off
+            self._told_ms = 0.0
+            return f"the hub's clock was set forward by {off / 1000:.1f} s"
+        if abs(off - self._told_ms) <= TOLERANCE_MS:
             return None
-        self._anchor_ms += off
-        return off
+        self._told_ms = off if off < -TOLERANCE_MS else 0.0
+        if not self._told_ms:
+            return "the machine's clock agrees with the hub's again"
+        return (
+            f"the machine's clock was set back: times stay {-off / 1000:.1f} s ahead until the collector starts again"
+        )
 
 
 class NodeClock:

@@ -84,7 +84,7 @@ class Hub:
         self._models: dict[str, str] = {}
         self._facts: dict[tuple[str, str], str] = {}
         self._rows_at: int | None = None
-        self._states: dict[str, tuple[Verdict, int]] = {}
+        self._states: dict[str, tuple[Verdict, int, int]] = {}
 
     def learn_facts(self, target: str, facts: Mapping[str, str], now_ms: int) -> None:
         """Facts as a target states them now; the store keeps what changed."""
@@ -233,7 +233,9 @@ class Hub:
         return "no longer on the page, or not a number"
 
     def _target_rows(self, now_ms: int) -> list[TargetRow]:
-        states = {name: (one.health.verdict, one.health.restarts) for name, one in self._targets.items()}
+        states = {
+            name: (one.health.verdict, one.health.restarts, one.interval_ms) for name, one in self._targets.items()
+        }
         due = self._rows_at is None or now_ms - self._rows_at >= TARGETS_EVERY_MS
         changed = [name for name, state in states.items() if due or self._states.get(name) != state]
         self._states = states

@@ -94,10 +94,10 @@ class Ingest:
         if restarted or emptied:
             shape.reborn |= shape.counters
             self._known = {line: (raw, offset, True) for line, (raw, offset, _) in self._known.items()}
-        self._resume(shape, page.raw)
-        steps = self._advance(shape, page.raw)
-        values = page.layout.fold(np.where(shape.counters, page.raw + shape.offset, page.raw)) + shape.gone
-        values[~(np.abs(values) <= MOST)] = np.nan
+        raw = np.where(np.abs(page.raw) <= MOST, page.raw, np.nan)
+        self._resume(shape, raw)
+        steps = self._advance(shape, raw)
+        values = page.layout.fold(np.where(shape.counters, raw + shape.offset, raw)) + shape.gone
         began_again = any(step is Step.RESTART and _of_engine(shape, place) for place, step in steps.items())
         return Reading(values, tuple(self._offsets(shape, steps, tick, changed)), restarted or began_again)
 

@@ -79,6 +79,7 @@ class Judge:
         }
         for one, reading in readings.items():
             found[one] = self._judges.setdefault(one, EngineJudge()).read(reading, around)
+        self.silent(target)  # an engine that left the page, or a model that was replaced, is no longer there
         self.latest.update(found)
         return found
 

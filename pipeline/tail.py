@@ -19,12 +19,18 @@ class Tail(Window):
         super().__init__(span_ms)
         self._store = store
         self._sequence = -1
+        self._loaded = False
         self._seen_targets_ms = 0
+
+    @property
+    def loaded(self) -> bool:
+        """Whether the whole span is in it; before that, `latest_tick` is only as far as loading has come."""
+        return self._loaded
 
     def follow(self) -> list[int]:
         """Take in what was committed since the last call; the ticks that came, oldest first.
 
-        The first call loads the whole span in slices, so that no read transaction is long.
+        The first call loads the whole span in slices, so that no read transaction is long; it begins anew where it failed.
         """
         if self._sequence < 0:
             return self._load()
@@ -40,11 +46,11 @@ class Tail(Window):
         latest = self._store.latest_commit()
         if latest is None:
             return []
-        self._sequence = latest.sequence
         newest = max((row.tick for row in self._store.last_rows().values()), default=latest.last_tick)
         ticks: list[int] = []
         for start in range(newest - self._span_ms, newest + 1, LOAD_SLICE_MS):
             ticks += self._take(start, min(start + LOAD_SLICE_MS - 1, newest))
+        self._sequence, self._loaded = latest.sequence, True
         return ticks
 
     def _take(self, first: int, last: int) -> list[int]:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import logging
+import math
+import statistics
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -22,10 +26,14 @@ from telemetry.catalog import engine, host
 from telemetry.states import Before, TargetState, Verdict, silent_engine, silent_node
 
 STATE_EVERY_MS = 10_000.0
+ANSWERS = 5
+"""Answers whose median time says how often a slow target can be read."""
 FRESH = frozenset({"not yet"})
 """Reasons for a page without numbers that are no lack: the engine is there, and has served nothing so far."""
 LOADING_STATUS = 503
 """What servers that listen before their model is loaded answer meanwhile."""
+
+log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -94,6 +102,7 @@ class Target:
         self._pages = PageReader(config.name)
         self._reader = Reader(config, left)
         self._state_at_ms = float("-inf")
+        self._answers: deque[float] = deque(maxlen=ANSWERS)
 
     @property
     def name(self) -> str:
@@ -107,8 +116,10 @@ class Target:
 
     @property
     def interval_ms(self) -> int:
-        """Nominal milliseconds between two of its samples."""
-        return round(self.politeness.interval_s * 1000)
+        """Milliseconds between two of its samples: as it is asked, or as slowly as it answers."""
+        tick_s = self.politeness.tick_s
+        answer_s = statistics.median(self._answers) if self._answers else 0.0
+        return round(max(self.politeness.interval_s, math.ceil(answer_s / tick_s - 1e-9) * tick_s) * 1000)
 
     async def poll(self, tick: int, due_s: float) -> Sample | None:
         """Ask for the page once; None when none came, and `health` says why."""
@@ -116,11 +127,22 @@ class Target:
         if reply.outcome is not Outcome.OK:
             self._fail(reply, tick, due_s)
             return None
+        try:
+            sample = self._understood(reply, tick)
+        except (ArithmeticError, ValueError, TypeError, LookupError):
+            log.exception("the page of %s cannot be understood", self.name)
+            bad = replace(reply, outcome=Outcome.BAD_ANSWER, reason="its page cannot be understood")
+            self._fail(bad, tick, due_s)
+            return None
+        self._answers.append(reply.seconds)
+        self.politeness.answered(due_s, reply.seconds, idle=sample.total(engine.REQUESTS_RUNNING) == 0)
+        return sample
+
+    def _understood(self, reply: Reply, tick: int) -> Sample:
         sent_ms, arrived_ms = (self._clock.at(instant * 1000.0) for instant in (reply.sent_s, reply.arrived_s))
         arrival = Arrival(tick, self._pages.read(reply.body), sent_ms, arrived_ms, len(reply.body))
         sample = self._reader.sample(arrival)
         self._succeed(sample, arrived_ms)
-        self.politeness.answered(due_s, reply.seconds, idle=sample.total(engine.REQUESTS_RUNNING) == 0)
         return sample
 
     def _succeed(self, sample: Sample, arrived_ms: float) -> None:

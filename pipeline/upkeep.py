@@ -39,13 +39,12 @@ class Upkeep:
         self._scheduler.shutdown(wait=False)
 
     async def check_clock(self) -> None:
-        """Re-anchor the hub's clock when the wall clock was set, and say so."""
+        """Keep the hub's clock with the machine's, and say when that was set."""
         monotonic_ms, wall_ms = time.monotonic() * 1000.0, time.time() * 1000.0
-        step_ms = self._sampler.clock.check(wall_ms, monotonic_ms)
-        if step_ms is not None:
-            text = f"the hub's clock was set by {step_ms / 1000:+.1f} s"
+        text = self._sampler.clock.check(wall_ms, monotonic_ms)
+        if text is not None:
             log.warning("%s", text)
-            self._sampler.hub.note_event("cluster", "clock", text, round(wall_ms))
+            self._sampler.hub.note_event("cluster", "clock", text, round(self._sampler.clock.at(monotonic_ms)))
 
     async def prune(self) -> None:
         """Drop samples older than the settings keep."""

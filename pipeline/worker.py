@@ -24,6 +24,10 @@ EXTRA: dict[TargetKind, tuple[Metric, ...]] = {
 """What the collector measures of each scrape, stored beside the page's own series."""
 
 
+LONGEST_UPTIME_S = 1e10
+"""A monotonic reading beyond this is no clock; the arrival counts then, as where there is none."""
+
+
 @dataclass(frozen=True)
 class Arrival:
     """A page as it came: hub-clock instants of sending and arrival, and its size."""
@@ -110,7 +114,8 @@ class Reader:
             return float(round(arrival.arrived_ms)), np.nan
         monotonic, wall = (self._value(values, metric) for metric in (host.AGENT_MONOTONIC, host.AGENT_TIME))
         middle = (arrival.sent_ms + arrival.arrived_ms) / 2.0
-        at_ms = arrival.arrived_ms if np.isnan(monotonic) else self._node_clock.at(monotonic, arrival.arrived_ms)
+        usable = 0 <= monotonic <= LONGEST_UPTIME_S
+        at_ms = self._node_clock.at(monotonic, arrival.arrived_ms) if usable else arrival.arrived_ms
         return float(round(at_ms)), wall - middle / 1000.0
 
     def _value(self, values: Floats, metric: Metric) -> float:

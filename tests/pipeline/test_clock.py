@@ -15,14 +15,25 @@ def test_the_hub_reads_anchor_plus_monotonic() -> None:
     assert clock.at(1400.5) == 1_001_000.5
 
 
-@pytest.mark.parametrize(
-    ("off", "step"), [(0.0, None), (500.0, None), (-500.0, None), (500.1, 500.1), (-5000.0, -5000.0)]
-)
-def test_the_hub_is_anchored_anew_beyond_half_a_second(off: float, step: float | None) -> None:
+@pytest.mark.parametrize(("off", "told"), [(0.0, None), (500.0, None), (-500.0, None), (500.1, "forward by 0.5 s")])
+def test_the_hub_is_set_forward_beyond_half_a_second(off: float, told: str | None) -> None:
     clock = HubClock(1_000_000.0, 0.0)
-    assert clock.check(1_010_000.0 + off, 10_000.0) == (step if step is None else pytest.approx(step))
-    assert clock.at(11_000.0) == pytest.approx(1_011_000.0 + (step or 0.0))
+    said = clock.check(1_010_000.0 + off, 10_000.0)
+    assert (said is None) if told is None else told in str(said)
+    assert clock.at(11_000.0) == pytest.approx(1_011_000.0 + (off if told else 0.0))
     assert clock.check(1_020_000.0 + off, 20_000.0) is None, "said once"
+
+
+def test_the_hub_never_goes_back() -> None:
+    """Set back by 30 s, then right again: no instant comes twice, and both are said once."""
+    clock = HubClock(1_000_000.0, 0.0)
+    assert "set back: times stay 30.0 s ahead" in str(clock.check(980_000.0, 10_000.0))
+    assert clock.at(10_000.0) == 1_010_000.0
+    assert clock.check(985_000.0, 15_000.0) is None
+    assert "set back: times stay 20.0 s ahead" in str(clock.check(1_000_000.0, 20_000.0))
+    assert "agrees" in str(clock.check(1_030_000.0, 30_000.0))
+    assert clock.check(1_040_000.0, 40_000.0) is None
+    assert clock.at(40_000.0) == 1_040_000.0
 
 
 def test_a_node_is_timed_by_its_own_monotonic_reading() -> None:
