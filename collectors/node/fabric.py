@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from collectors.node.figures import decimal
 from collectors.node.functions import INFINIBAND, KEY, NET, Function, discover
 from collectors.node.machine import COLD_S, Machine
 from collectors.node.reading import Read, Reading, Round, collector, nothing_here
@@ -42,15 +43,16 @@ def link_rate(speed: int | None, rate: str | None) -> float | None:
     if speed is not None and speed > 0:
         return speed * MEGABIT
     match = RATE.match(rate or "")
-    return float(match[1]) * GIGABIT if match else None
+    gigabits = decimal(match[1]) if match else None
+    return None if gigabits is None else gigabits * GIGABIT
 
 
 def pcie_rate(speed: str | None, lanes: int | None) -> float | None:
     """Bytes per second of "32.0 GT/s PCIe" × lanes, line code taken off."""
     match = SPEED.match(speed or "")
-    if match is None or not lanes:
+    transfers = decimal(match[1]) if match else None
+    if transfers is None or not lanes:
         return None
-    transfers = float(match[1])
     payload = next(share for lowest, share in ENCODINGS if transfers >= lowest)
     return transfers * 1e9 * payload * lanes / 8
 

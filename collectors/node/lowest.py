@@ -37,7 +37,7 @@ def sample(tree: Tree, trailing: Trailing, now: float) -> None:
     """Read MemAvailable once; where it cannot be read there is nothing to keep, and the memory collector says so."""
     try:
         value = available_in(tree.bytes("/proc/meminfo"))
-    except (OSError, ValueError):
+    except OSError:
         return
     if value is not None:
         trailing.add(now, value)

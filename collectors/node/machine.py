@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from collectors.node.events import EventLog
+from collectors.node.figures import count
 from collectors.node.tree import Tree, read_file
 
 COLD_S = 10.0
@@ -16,10 +17,13 @@ COLD_S = 10.0
 INITIAL_PID_NAMESPACE = "pid:[4026531836]"
 
 
-def own_usage() -> tuple[float, float]:
-    """Processor seconds and resident bytes of this process."""
-    pages = int(read_file("/proc/self/statm").split()[1])
-    return time.process_time(), float(pages * os.sysconf("SC_PAGE_SIZE"))
+def own_usage() -> tuple[float, int | None]:
+    """Processor seconds and resident bytes of this process; the latter None where /proc is not there."""
+    try:
+        resident = read_file("/proc/self/statm").split()[1]
+    except (OSError, IndexError):
+        return time.process_time(), None
+    return time.process_time(), count(resident, os.sysconf("SC_PAGE_SIZE"))
 
 
 def sees_all_processes() -> bool:
@@ -38,7 +42,7 @@ class Machine:
     monotonic: Callable[[], float] = time.monotonic
     wall: Callable[[], float] = time.time
     file_system: Callable[[str], os.statvfs_result] = os.statvfs
-    usage: Callable[[], tuple[float, float]] = own_usage
+    usage: Callable[[], tuple[float, float | None]] = own_usage
     host_processes: bool = field(default_factory=sees_all_processes)
     page_bytes: int = field(default_factory=lambda: os.sysconf("SC_PAGE_SIZE"))
     ticks_per_second: int = field(default_factory=lambda: os.sysconf("SC_CLK_TCK"))

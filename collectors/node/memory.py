@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from collectors.node.figures import count
 from collectors.node.machine import Machine
 from collectors.node.reading import Read, Reading, Round, collector
 from telemetry.catalog import memory
@@ -22,70 +23,69 @@ PLAIN = (
     (memory.SWAP_TOTAL, "SwapTotal"),
     (memory.SWAP_FREE, "SwapFree"),
 )
-Fields = Mapping[str, int]
+Fields = Mapping[str, int | None]
+"""None: the kernel names the field, but what it says is no number; a sum with it is unknown."""
 
 
-def parse_meminfo(content: bytes) -> dict[str, int]:
-    """Field → bytes, or → count for the HugePages_ fields, which have no unit."""
+def parse_meminfo(content: bytes) -> dict[str, int | None]:
+    """Field → bytes, or → count for the HugePages_ fields, which have no unit; → None where that is no number."""
     fields = {}
     for line in content.splitlines():
         name, _, rest = line.partition(b":")
         words = rest.split()
-        if words and words[0].isdigit():
-            fields[name.decode("ascii", "replace")] = int(words[0]) * (KIB if words[1:] == [b"kB"] else 1)
+        if words:
+            fields[name.decode("ascii", "replace")] = count(words[0], KIB if words[1:] == [b"kB"] else 1)
     return fields
 
 
 def available_in(content: bytes) -> int | None:
-    """MemAvailable in bytes, without parsing the rest; None where the kernel does not name it."""
-    start = content.find(b"MemAvailable:")
-    return None if start < 0 else int(content[start + 13 : content.index(b"kB", start)]) * KIB
+    """MemAvailable in bytes, without parsing the rest; None where the kernel does not name it or it is no number."""
+    _, name, rest = content.partition(b"MemAvailable:")
+    return count(rest.partition(b"kB")[0], KIB) if name else None
 
 
 def _sum(fields: Fields, required: tuple[str, ...], optional: tuple[str, ...] = ()) -> int | None:
-    """Sum of the fields; None when a required one is missing."""
-    if any(name not in fields for name in required):
-        return None
-    return sum(fields[name] for name in required) + sum(fields.get(name, 0) for name in optional)
+    """Sum of the fields; None when a required one is missing, or one that is there is no number."""
+    values = [fields.get(name) for name in required] + [fields.get(name, 0) for name in optional]
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
 
 
 def used(fields: Fields) -> int | None:
     """MemTotal − MemAvailable."""
-    if "MemTotal" not in fields or "MemAvailable" not in fields:
-        return None
-    return fields["MemTotal"] - fields["MemAvailable"]
+    total, available = fields.get("MemTotal"), fields.get("MemAvailable")
+    return None if total is None or available is None else total - available
 
 
 def headroom(fields: Fields) -> int | None:
     """What CUDA can still get: the free huge pages where some are reserved, else MemAvailable."""
-    if fields.get("HugePages_Total"):
-        return _huge(fields, "HugePages_Free")
-    return fields.get("MemAvailable")
+    reserved = fields.get("HugePages_Total", 0)
+    if reserved is None:
+        return None
+    return _huge(fields, "HugePages_Free") if reserved else fields.get("MemAvailable")
 
 
 def _huge(fields: Fields, name: str) -> int | None:
-    if name not in fields or "Hugepagesize" not in fields:
-        return None
-    return fields[name] * fields["Hugepagesize"]
+    pages, size = fields.get(name), fields.get("Hugepagesize")
+    return None if pages is None or size is None else pages * size
 
 
 def page_cache(fields: Fields) -> int | None:
     """Cached − Shmem + Buffers + SReclaimable; Cached counts shared memory, which cannot be given back."""
-    total = _sum(fields, ("Cached", "Buffers", "SReclaimable", "Shmem"))
-    return None if total is None else max(0, total - 2 * fields["Shmem"])
+    whole, shared = _sum(fields, ("Cached", "Buffers", "SReclaimable")), fields.get("Shmem")
+    return None if whole is None or shared is None else max(0, whole - shared)
 
 
 def unattributed(fields: Fields) -> int | None:
     """MemTotal less everything explained: CUDA memory and what the driver keeps. Never below 0."""
-    rest = _sum(fields, REQUIRED[1:], OPTIONAL)
-    return None if rest is None or "MemTotal" not in fields else max(0, fields["MemTotal"] - rest)
+    total, rest = fields.get("MemTotal"), _sum(fields, REQUIRED[1:], OPTIONAL)
+    return None if rest is None or total is None else max(0, total - rest)
 
 
 def cma_defect(fields: Fields) -> float | None:
     """1.0 when more contiguous memory is free than there is: a kernel defect."""
-    if "CmaTotal" not in fields or "CmaFree" not in fields:
-        return None
-    return float(fields["CmaFree"] > fields["CmaTotal"])
+    total, free = fields.get("CmaTotal"), fields.get("CmaFree")
+    return None if total is None or free is None else float(free > total)
 
 
 def parse(content: bytes, lowest: int | None) -> Reading:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from collectors.node.figures import believable
 from collectors.node.reading import Sample
 from telemetry.catalog import METRICS, WIRE_PREFIX
 from telemetry.model import Kind, Metric, Scope
@@ -58,15 +59,20 @@ class PageWriter:
         self._prefixes: dict[tuple[str, tuple[str, ...]], str] = {}
 
     def write(self, samples: Iterable[Sample]) -> bytes:
-        """The page of these samples. A family without a sample is left out, header and all."""
+        """The page of these samples, without numbers that cannot be. A family without a sample has no header either.
+
+        Names of files may hold bytes that are no text: they become question marks.
+        """
         lines: dict[str, list[str]] = {}
         if len(self._prefixes) > MOST_PREFIXES:
             self._prefixes.clear()
         for metric, labels, value in samples:
+            if not believable(value):
+                continue
             key = (metric.name, labels)
             before = self._prefixes.get(key)
             if before is None:
                 before = self._prefixes[key] = prefix(metric, labels)
             lines.setdefault(metric.name, []).append(before + number(value))
         parts = [head + "\n".join(lines[name]) + "\n" for name, head in FAMILIES.items() if name in lines]
-        return "".join(parts).encode()
+        return "".join(parts).encode("utf-8", "replace")

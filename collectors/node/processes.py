@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from collectors.node.figures import count
 from collectors.node.machine import COLD_S, Machine
 from collectors.node.memory import KIB
 from collectors.node.reading import Process, Read, Reading, Round, collector, nothing_here
@@ -23,7 +24,7 @@ def container_in(cgroup: str) -> str | None:
 def resident_in(status: str) -> int | None:
     """VmRSS in bytes. CUDA memory is not in it."""
     match = RESIDENT.search(status)
-    return int(match[1]) * KIB if match else None
+    return count(match[1], KIB) if match else None
 
 
 def describe(tree: Tree, process: Process) -> Process:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from collectors.node.figures import believable
 from collectors.node.machine import Machine
 from telemetry.catalog.host import OUTCOMES
-from telemetry.model import Metric
+from telemetry.model import Kind, Metric
 
 OK, NOTHING_HERE, FAILED = OUTCOMES
 
@@ -43,8 +44,8 @@ class Reading:
     seconds: float = 0.0
 
     def add(self, metric: Metric, value: float | None, *labels: str) -> None:
-        """Keep a number, unless it is unknown."""
-        if value is not None:
+        """Keep a number, unless it is unknown or cannot be: not finite, beyond 64 bits, a counter below 0."""
+        if value is not None and believable(value) and not (value < 0 and metric.kind is Kind.COUNTER):
             self.samples.append((metric, labels, value))
 
     def fact(self, name: str, value: str | None) -> None:

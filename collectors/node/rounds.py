@@ -75,16 +75,15 @@ class Rounds:
     def _own(self, now: float, wall: float, readings: dict[str, Reading]) -> list[Sample]:
         """What the agent says of itself."""
         cpu, resident = self.machine.usage()
-        samples: list[Sample] = [
-            (host.AGENT_MONOTONIC, (), now),
-            (host.AGENT_TIME, (), wall),
-            (host.AGENT_START, (), self.started_s),
-            (host.AGENT_CPU, (), cpu),
-            (host.AGENT_MEMORY, (), resident),
-            (host.AGENT_GOODBYE, (), float(self.goodbye)),
-            (host.AGENT_EVENTS, (), self.machine.events.sequence),
-        ]
+        own = Reading()
+        own.add(host.AGENT_MONOTONIC, now)
+        own.add(host.AGENT_TIME, wall)
+        own.add(host.AGENT_START, self.started_s)
+        own.add(host.AGENT_CPU, cpu)
+        own.add(host.AGENT_MEMORY, resident)
+        own.add(host.AGENT_GOODBYE, float(self.goodbye))
+        own.add(host.AGENT_EVENTS, self.machine.events.sequence)
         for name, reading in readings.items():
-            samples.append((host.READ_SECONDS, (name,), reading.seconds))
-            samples.append((host.READ_OUTCOME, (name,), host.OUTCOMES.index(reading.outcome)))
-        return samples
+            own.add(host.READ_SECONDS, reading.seconds, name)
+            own.add(host.READ_OUTCOME, host.OUTCOMES.index(reading.outcome), name)
+        return own.samples

@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
+from collectors.node.figures import integer
+
 Opener = Callable[[str], bytes]
 LARGEST = 1 << 20
 """No file this agent reads is longer; a longer one is cut there."""
@@ -55,8 +57,8 @@ class Tree:
     def number(self, path: str) -> int | None:
         """The integer in a file; None when it cannot be read or holds no integer, as in "N/A (no PMA)"."""
         try:
-            return int(self._open(self.root + path))
-        except (OSError, ValueError):
+            return integer(self._open(self.root + path))
+        except OSError:
             return None
 
     def names(self, path: str) -> list[str]:

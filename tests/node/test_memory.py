@@ -23,7 +23,7 @@ MakeNode = Callable[..., Node]
 
 def test_a_line_of_meminfo_is_kibibytes_or_a_count() -> None:
     fields = parse_meminfo(b"MemTotal:  127600748 kB\nHugePages_Total:       8\nBroken line\nBad: x kB\n")
-    assert fields == {"MemTotal": 127600748 * KIB, "HugePages_Total": 8}
+    assert fields == {"MemTotal": 127600748 * KIB, "HugePages_Total": 8, "Bad": None}
 
 
 def test_an_idle_node(node: MakeNode) -> None:
