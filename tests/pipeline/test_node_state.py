@@ -12,7 +12,7 @@ from storage.records import Event, Fact
 from storage.store import open_store
 from telemetry.catalog import host
 from telemetry.states import Before
-from tests.pipeline.test_sampler import Stage
+from tests.pipeline.stage import Stage
 
 PAGE = f"tachograph_{host.AGENT_EVENTS.name} {{}}\ntachograph_{host.CPU_CORES.name} 20\n"
 
