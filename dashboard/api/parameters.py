@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
@@ -11,6 +11,11 @@ from telemetry import catalog
 from telemetry.model import Metric, Ratio
 
 DURATIONS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+WHOLE = re.compile(r"-?[0-9]{1,16}")
+DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+LENGTH = re.compile(rf"([0-9]{{1,10}})({'|'.join(DURATIONS)})")
+EPOCH_MS = re.compile(r"[0-9]{1,15}")
+"""How numbers are written. `str.isdigit`, `int` and `float` understand more: other scripts' digits, “1_000”, “inf”."""
 INSTANTS = "epoch milliseconds, an ISO 8601 time with its offset, “now”, or a length before now like -15m"
 SHOWN = 80
 """Longest piece of a visitor's text that an answer repeats."""
@@ -32,44 +37,39 @@ def bad(name: str, given: str, expected: str) -> ParameterError:
 def integer(name: str, given: str, low: int = 0, high: int = 10**15) -> int:
     """A whole number of low ≤ number ≤ high."""
     expected = f"a whole number from {low} to {high}"
-    if not given.isascii() or not given.lstrip("-").isdigit() or len(given) > 16:
-        raise bad(name, given, expected)
-    value = int(given)
-    if not low <= value <= high:
+    value = int(given) if WHOLE.fullmatch(given) else None
+    if value is None or not low <= value <= high:
         raise bad(name, given, expected)
     return value
 
 
 def number(name: str, given: str, low: float, high: float) -> float:
     """A number of low ≤ number ≤ high."""
-    try:
-        value = float(given)
-    except ValueError:
-        value = math.nan
-    if not low <= value <= high:
+    value = float(given) if DECIMAL.fullmatch(given) else None
+    if value is None or not low <= value <= high:
         raise bad(name, given, f"a number from {low:g} to {high:g}")
     return value
 
 
 def duration_ms(name: str, given: str) -> int:
     """A length of time like 90s, 15m, 2h or 1d, in milliseconds."""
-    unit = next((unit for unit in DURATIONS if given.endswith(unit) and given[: -len(unit)].isdigit()), None)
-    if unit is None or len(given) > 12:
+    found = LENGTH.fullmatch(given)
+    if found is None:
         raise bad(name, given, "a length of time like 90s, 15m, 2h or 1d")
-    return int(given[: -len(unit)]) * DURATIONS[unit]
+    return int(found[1]) * DURATIONS[found[2]]
 
 
 def instant_ms(name: str, given: str, now_ms: int) -> int:
     """An instant in epoch ms, from the same, ISO 8601 with its offset, "now", or a length before now ("-15m")."""
     if given == "now":
         return now_ms
-    if given.startswith("-") and not given[1:].isdigit():
+    if given.startswith("-") and not EPOCH_MS.fullmatch(given[1:]):
         return now_ms - duration_ms(name, given[1:])
-    if given.isascii() and given.isdigit() and len(given) <= 15:
+    if EPOCH_MS.fullmatch(given):
         return int(given)
     try:
         moment = datetime.fromisoformat(given.replace(" ", "+"))
-    except ValueError:
+    except (ValueError, OverflowError):
         moment = None
     if moment is None or moment.tzinfo is None:
         raise bad(name, given, INSTANTS)
@@ -82,7 +82,7 @@ def metric(given: str | None) -> Metric | Ratio:
         raise ParameterError("Parameter “metric” is missing, expected a metric's name; /api/v1/metrics lists them.")
     found = catalog.find(given) or catalog.find(given.removeprefix(catalog.WIRE_PREFIX))
     if found is None:
-        raise ParameterError(f"There is no metric “{given[:SHOWN]}”. {near(given)}", 404)
+        raise ParameterError(f"There is no metric “{given[:SHOWN]}”. {near(given[:SHOWN])}", 404)
     return found
 
 
