@@ -4,7 +4,6 @@ ARGS ?=
 BIN := .venv/bin
 WORKERS ?= 2
 BENCHES := $(sort $(notdir $(basename $(wildcard bench/*.py))))
-BENCH_PORT ?= 8059
 
 .DEFAULT_GOAL := help
 .PHONY: help install install-dev run demo agent check test test-live bench docs clean
@@ -18,6 +17,7 @@ install-dev: .venv/installed-dev  ## what the tests need, too
 
 .venv/installed: requirements.txt
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed" if sys.version_info < (3, 11) else 0)'
+	@echo "Installing into .venv; the first time this takes a minute or two."
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.txt
 	@touch $@
@@ -48,9 +48,7 @@ test-live: install-dev  ## slow tests and those with servers of others, at most 
 	$(BIN)/python -m pytest -m live $(ARGS)
 
 bench: install-dev  ## budgets, measured: parsing, store, agent, page
-	@for name in $(filter-out page,$(BENCHES)); do echo "== $$name"; $(BIN)/python -m bench.$$name || exit 1; done
-	@echo "== page"; $(BIN)/python app.py demo --port $(BENCH_PORT) & demo=$$!; trap "kill $$demo" EXIT; sleep 20; \
-		$(BIN)/python -m bench.page http://127.0.0.1:$(BENCH_PORT)/
+	@for name in $(BENCHES); do echo "== $$name"; $(BIN)/python -m bench.$$name || exit 1; done
 
 docs: install  ## rewrite the pages that tables write
 	$(BIN)/python -m cli.docs

@@ -1,4 +1,4 @@
-"""What a hostile page, a locked store, a slow target and a broken file cost: as little as possible, and never a tick."""
+"""What a hostile page, a locked store, a slow target and a broken file cost: little, and never a tick."""
 
 from __future__ import annotations
 
