@@ -19,13 +19,14 @@ from dashboard.live.follow import Follower
 from dashboard.live.history import history
 from dashboard.live.hub import Hub
 from dashboard.live.scene import SHOWN_MS, Scene, gather
-from dashboard.live.sentence import sentence
+from dashboard.live.sentence import Sentence, sentence
 from dashboard.services import Answer
 from dashboard.sources import Sources
 from pipeline.tail import Tail
 from storage.store import Store
 from telemetry import catalog
 
+LOADING = Sentence("unknown", "Loading what was recorded")
 MOST_MINUTES = SHOWN_MS / 60_000
 SHARED_MS = 1_000
 """A bootstrap is shared by all who ask within this time; so is the scene that answers are made of."""
@@ -78,11 +79,17 @@ class WebProcess:
     def scene(self) -> Scene:
         """The scene at the newest tick; before the first one, of now."""
         now = self.sources.now_ms()
-        tick = self.sources.tail.latest_tick
-        return gather(self.sources.store, self.sources.tail, now if tick is None else tick, now)
+        recent = self.sources.recent
+        tick = recent.latest_tick
+        return gather(self.sources.store, recent, now if tick is None else tick, now)
 
     def live(self, minutes: float) -> dict[str, Any] | None:
-        """The bootstrap message with `history`; None before the first tick. The same object for all within a second."""
+        """The bootstrap message with `history`; None before the first tick. The same object for all within a second.
+
+        While the tail is being loaded: that it is, and nothing else.
+        """
+        if self.sources.loading:
+            return {"tick": None, "sentence": LOADING.as_json()}
         tick = self.sources.tail.latest_tick
         if tick is None or self.hub.latest()[1] is None:
             return None

@@ -17,7 +17,10 @@ class Services(Protocol):
     """Whether a simulator's fault panel answers under /api/v1/demo/faults."""
 
     def live(self, minutes: float) -> Answer | None:
-        """The bootstrap message with `history`; None before the first tick."""
+        """The bootstrap message with `history`; None before the first tick.
+
+        While what was recorded is being loaded: {tick: None, sentence}.
+        """
 
     def status(self) -> Answer:
         """{sentence, nodes, engines, deployments, versions}, as /api/v1/status."""

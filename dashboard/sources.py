@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from pipeline.tail import SPAN_MS, Tail
 from storage.store import Store
@@ -11,6 +12,41 @@ from telemetry.catalog import cluster
 from telemetry.frame import Frame
 
 DEFAULT_STEP_MS = 1000
+
+
+class Recent(Protocol):
+    """The last while of every target: a tail, or the store in its place."""
+
+    def targets(self) -> list[str]:
+        """Names of the targets that have rows."""
+
+    def frame(
+        self, metrics: Collection[str], *, start_ms: float, end_ms: float, targets: Collection[str] | None = None
+    ) -> Frame:
+        """Samples of these metrics with start ≤ tick ≤ end."""
+
+
+@dataclass(frozen=True)
+class FromStore:
+    """What the tail will hold, read from the store: slower, and right while the tail is still being loaded."""
+
+    store: Store
+
+    @property
+    def latest_tick(self) -> int | None:
+        """Tick of the newest row, None of an empty store."""
+        return max((row.tick for row in self.store.last_rows().values()), default=None)
+
+    def targets(self) -> list[str]:
+        """Names of the targets that have rows within a tail's span."""
+        ticks = {name: row.tick for name, row in self.store.last_rows().items()}
+        return sorted(name for name, tick in ticks.items() if tick > max(ticks.values()) - SPAN_MS)
+
+    def frame(
+        self, metrics: Collection[str], *, start_ms: float, end_ms: float, targets: Collection[str] | None = None
+    ) -> Frame:
+        """Samples of these metrics with start ≤ tick ≤ end."""
+        return self.store.frame(metrics, None if targets is None else list(targets), int(start_ms), int(end_ms))
 
 
 @dataclass(frozen=True)
@@ -25,12 +61,22 @@ class Sources:
         """The instant, epoch milliseconds."""
         return self.clock()
 
+    @property
+    def loading(self) -> bool:
+        """Whether the tail does not yet hold what the store does."""
+        return not self.tail.loaded and self.store.latest_commit() is not None
+
+    @property
+    def recent(self) -> Tail | FromStore:
+        """The tail; the store until the tail is loaded."""
+        return self.tail if self.tail.loaded else FromStore(self.store)
+
     def frame(
         self, metrics: Collection[str], start_ms: int, end_ms: int, targets: Sequence[str] | None = None
     ) -> Frame:
         """History of start ≤ tick ≤ end: from the tail where it reaches back far enough, else from the store."""
         latest = self.tail.latest_tick
-        if latest is not None and start_ms > latest - SPAN_MS:
+        if self.tail.loaded and latest is not None and start_ms > latest - SPAN_MS:
             return self.tail.frame(metrics, start_ms=start_ms, end_ms=end_ms, targets=targets)
         return self.store.frame(metrics, targets, start_ms, end_ms)
 
@@ -43,6 +89,6 @@ class Sources:
         return max((target.interval_ms for target in self.store.targets()), default=DEFAULT_STEP_MS)
 
     def deployments(self) -> list[str]:
-        """Names of the deployments seen in the tail."""
+        """Names of the deployments seen lately."""
         prefix = cluster.DEPLOYMENT_PREFIX
-        return [name.removeprefix(prefix) for name in self.tail.targets() if name.startswith(prefix)]
+        return [name.removeprefix(prefix) for name in self.recent.targets() if name.startswith(prefix)]

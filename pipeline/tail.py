@@ -30,7 +30,8 @@ class Tail(Window):
     def follow(self) -> list[int]:
         """Take in what was committed since the last call; the ticks that came, oldest first.
 
-        The first call loads the whole span in slices, so that no read transaction is long; it begins anew where it failed.
+        The first call loads the whole span in slices, so that no read transaction is long. After a failure the next
+        one begins anew.
         """
         if self._sequence < 0:
             return self._load()

@@ -88,7 +88,7 @@ class OwnMetrics(Collector):
     def _recorded(self) -> Iterator[Metric]:
         tail = self._process.sources.tail
         tick, now = tail.latest_tick, self._process.sources.now_ms()
-        if tick is None or now - tick > OLD_COMMIT_MS:
+        if not tail.loaded or tick is None or now - tick > OLD_COMMIT_MS:
             return
         frame = tail.frame({metric.name for metric in RECORDED}, start_ms=tick - OLD_COMMIT_MS, end_ms=tick)
         values = current.newest(frame, tick)

@@ -17,9 +17,10 @@ FACT = "deployment."
 
 def engine_series(sources: Sources) -> list[Series]:
     """One series per engine that answered lately."""
-    latest = sources.tail.latest_tick or 0
+    recent = sources.recent
+    latest = recent.latest_tick or 0
     metrics = {engine.GENERATION_TOKENS.name, engine.REQUESTS_RUNNING.name, engine.ENGINE_PHASE.name}
-    frame = sources.tail.frame(metrics, start_ms=latest - LOOK_MS, end_ms=latest)
+    frame = recent.frame(metrics, start_ms=latest - LOOK_MS, end_ms=latest)
     return list(frame.series)
 
 

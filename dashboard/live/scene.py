@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dashboard.live import current
-from pipeline.tail import Tail
+from dashboard.sources import Recent
 from storage.records import Absence, Episode, TargetRow
 from storage.store import Store
 from telemetry import ratios
@@ -200,7 +200,7 @@ class Models:
 
 
 def gather(
-    store: Store, tail: Tail, tick: int, now_ms: int, *, models: Models | None = None, latency: bool = False
+    store: Store, tail: Recent, tick: int, now_ms: int, *, models: Models | None = None, latency: bool = False
 ) -> Scene:
     """Read what the message of a tick needs. latency: with the histograms of the last hour."""
     targets = tuple(store.targets())
@@ -227,7 +227,7 @@ def gather(
     )
 
 
-def _latency(tail: Tail, tick: int, sources: list[str]) -> Frame:
+def _latency(tail: Recent, tick: int, sources: list[str]) -> Frame:
     return tail.frame(names(LATENCY_METRICS), start_ms=tick - WINDOW_MAX_MS, end_ms=tick, targets=sources)
 
 
