@@ -10,6 +10,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 
+from collectors.node.figures import count
 from collectors.node.kernel_lines import Line, meaning
 from collectors.node.machine import Machine
 from collectors.node.reading import Read, Reading, Round, collector, failed, nothing_here
@@ -28,9 +29,10 @@ def parse_record(record: str) -> tuple[float, str] | None:
     """ "4,2217,88211334512,-;message" → (seconds since boot, message); None for a continuation or a broken line."""
     head, separator, message = record.partition(";")
     fields = head.split(",")
-    if not separator or head.startswith(" ") or len(fields) < 3 or not fields[2].isdigit():
+    since_boot = count(fields[2]) if len(fields) > 2 else None
+    if not separator or head.startswith(" ") or since_boot is None:
         return None
-    return int(fields[2]) / 1e6, message
+    return since_boot / 1e6, message
 
 
 class KernelLog:
@@ -80,8 +82,8 @@ class KernelLog:
             machine.events.add(time_s, line.kind, line.text, line.labels, self.baseline)
         self.baseline = False
         reading = Reading()
-        for (metric, labels), count in self.counts.items():
-            reading.add(metric, count, *labels)
+        for (metric, labels), seen in self.counts.items():
+            reading.add(metric, seen, *labels)
         return reading
 
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 from collectors.node.figures import count
 from collectors.node.machine import Machine
-from collectors.node.reading import Read, Reading, Round, collector
+from collectors.node.reading import Read, Reading, Round, collector, known_of
 from telemetry.catalog import memory
 
+PATH = "/proc/meminfo"
 KIB = 1024
 REQUIRED = ("MemTotal", "MemFree", "Buffers", "Cached", "AnonPages", "Slab")
 OPTIONAL = ("SwapCached", "KernelStack", "PageTables", "SecPageTables", "Percpu", "Hugetlb")
@@ -104,12 +105,12 @@ def parse(content: bytes, lowest: int | None) -> Reading:
     reading.add(memory.HUGEPAGES_TOTAL, _huge(fields, "HugePages_Total"))
     reading.add(memory.HUGEPAGES_FREE, _huge(fields, "HugePages_Free"))
     reading.add(memory.CMA_DEFECT, cma_defect(fields))
-    return reading
+    return known_of(reading, PATH)
 
 
 @collector("memory")
 def build(machine: Machine) -> Read:
     def read(now: Round) -> Reading:
-        return parse(machine.tree.bytes("/proc/meminfo"), machine.lowest_available(now.monotonic_s))
+        return parse(machine.tree.bytes(PATH), machine.lowest_available(now.monotonic_s))
 
     return read

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from collectors.node.machine import Machine
 from collectors.node.nvml_states import NO_DRIVER, STALLED, UnavailableError, gpus_on_bus, unavailable_reading
-from collectors.node.reading import Read, Reading, Round, collector, failed
+from collectors.node.reading import Read, Reading, Round, collector, failed, unforeseen
 from telemetry.catalog import gpu
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Watched:
             try:
                 reading = self._work(asked_s)
             except Exception as error:  # noqa: BLE001 - the thread must outlive whatever a driver makes of a call
-                reading = failed(f"{type(error).__name__}: {error}")
+                reading = unforeseen(error)
             with self._changed:
                 self._result, self._asked_s = (asked_s, reading), None
                 self._changed.notify_all()

@@ -65,3 +65,5 @@ def attempt(ask: Callable[[], Any]) -> tuple[Any, str]:
         if why.whole or why.state == LOST:
             raise why from error
         return None, why.state if why.state == NOT_SUPPORTED else why.reason
+    except ValueError:  # a text that is no text, an address that is none
+        return None, "the driver's answer makes no sense"

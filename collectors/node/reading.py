@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -56,6 +57,22 @@ class Reading:
     def value(self, metric: Metric, *labels: str) -> float | None:
         """The number of one series of this reading, None when it has none."""
         return next((value for found, of, value in self.samples if found is metric and of == labels), None)
+
+
+def known_of(reading: Reading, paths: str) -> Reading:
+    """The reading, unless these files gave not one number: then a failed one that says so."""
+    return reading if reading.samples else failed(f"{paths}: no number could be read there")
+
+
+def unforeseen(error: BaseException) -> Reading:
+    """The reading of a collector that met something nobody foresaw: a sentence with the place in the agent's code."""
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    place = (
+        "an unknown place" if at is None else f"{os.path.basename(at.tb_frame.f_code.co_filename)} line {at.tb_lineno}"
+    )
+    return failed(f"the agent cannot make sense of what it read (at {place})")
 
 
 def nothing_here(reason: str) -> Reading:

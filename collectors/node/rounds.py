@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from collectors.node.machine import Machine
 from collectors.node.page import PageWriter
-from collectors.node.reading import COLLECTORS, Collector, Read, Reading, Round, Sample, failed
+from collectors.node.reading import COLLECTORS, Collector, Read, Reading, Round, Sample, failed, unforeseen
 from telemetry.catalog import host
 
 SAME_S = 0.2
@@ -66,9 +66,9 @@ class Rounds:
         try:
             reading = self._reads[name](now)
         except OSError as error:
-            reading = failed(f"{error.filename or name}: {error.strerror or error}")
+            reading = failed(f"{error.filename or name}: {error.strerror or 'it cannot be read'}")
         except Exception as error:  # noqa: BLE001 - a failed collector costs only its own readings
-            reading = failed(f"{type(error).__name__}: {error}")
+            reading = unforeseen(error)
         reading.seconds = round(self.machine.monotonic() - began, 6)
         return reading
 

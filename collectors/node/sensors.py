@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from collectors.node.machine import COLD_S, Machine
-from collectors.node.reading import Read, Reading, Round, collector, nothing_here
+from collectors.node.reading import Read, Reading, Round, collector, known_of, nothing_here
 from collectors.node.tree import Tree
 from telemetry.catalog import host
 
@@ -20,29 +20,28 @@ def sensor_name(hwmon_name: str) -> str:
     return SUFFIX.sub("", hwmon_name)
 
 
-def parse(readings: Iterable[tuple[str, int]]) -> Reading:
+def parse(readings: Iterable[tuple[str, int | None]]) -> Reading:
     """(hwmon name, thousandths of a degree) → the hottest of each name. Four functions of one NIC are one chip."""
-    hottest: dict[str, int] = {}
-    for name, value in readings:
-        sensor = sensor_name(name)
-        hottest[sensor] = max(value, hottest.get(sensor, value))
+    found, hottest = list(readings), dict[str, int]()
+    for name, value in found:
+        if value is not None:
+            sensor = sensor_name(name)
+            hottest[sensor] = max(value, hottest.get(sensor, value))
     reading = Reading()
     for sensor in sorted(hottest):
         reading.add(host.TEMPERATURE, hottest[sensor] / 1000, sensor)
-    return reading if reading.samples else nothing_here("no temperature sensor")
+    return known_of(reading, HWMON) if found else nothing_here("no temperature sensor")
 
 
-def temperatures(tree: Tree) -> Iterable[tuple[str, int]]:
-    """Every readable temperature input with its chip's name; a sensor that cannot be read just now is left out."""
+def temperatures(tree: Tree) -> Iterable[tuple[str, int | None]]:
+    """Every temperature input with its chip's name; None for a sensor that cannot be read just now."""
     for chip in tree.names(HWMON):
         name = tree.line(f"{HWMON}/{chip}/name")
         if name is None:
             continue
         for file in tree.names(f"{HWMON}/{chip}"):
             if INPUT.match(file):
-                value = tree.number(f"{HWMON}/{chip}/{file}")
-                if value is not None:
-                    yield name, value
+                yield name, tree.number(f"{HWMON}/{chip}/{file}")
 
 
 @collector("sensors", every_s=COLD_S)
