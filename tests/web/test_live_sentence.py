@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from telemetry.catalog import engine, gpu, memory, network
-from telemetry.model import Series
+from telemetry.model import Metric, Series
 from tests.web.conftest import MakeWeb, MakeWorld
 from tests.web.world import ENGINE, GIB, HEAD, NAN, World, constant, rising, tick
 
@@ -125,6 +125,19 @@ def test_throttling_must_last_ten_seconds(make_world: MakeWorld, make_web: MakeW
         world.set("spark-02", gpu.GPU_CLOCK_EVENT_REASONS, lambda number: 0x40 if number >= since else 0)
 
     assert told(make_world, make_web, change)["level"] == level
+
+
+@pytest.mark.parametrize(
+    ("metric", "usual", "now_and_then"),
+    [(memory.MEMORY_HEADROOM, 9 * GIB, 3 * GIB), (gpu.GPU_TEMPERATURE, 84.0, 91.0)],
+)
+def test_limits_must_be_passed_all_the_time(
+    make_world: MakeWorld, make_web: MakeWeb, metric: Metric, usual: float, now_and_then: float
+) -> None:
+    def change(world: World) -> None:
+        world.set("spark-02", metric, lambda number: now_and_then if number % 3 else usual)
+
+    assert told(make_world, make_web, change)["level"] == "ok"
 
 
 def test_too_few_samples_say_nothing(make_world: MakeWorld, make_web: MakeWeb) -> None:
