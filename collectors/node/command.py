@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from collectors.node import process_memory
 from collectors.node.answers import Answers
+from collectors.node.figures import count
 from collectors.node.lowest import INTERVAL_S, Trailing, sample
 from collectors.node.machine import Machine
 from collectors.node.rounds import Rounds
@@ -19,15 +20,24 @@ from collectors.node.tree import Tree
 from collectors.node.version import VERSION
 
 PORT = 9810
+LAST_PORT = 65535
 GOODBYE_S = 3.0
 LOOPBACK = ("127.", "::1", "localhost")
+
+
+def port(text: str) -> int:
+    """The port that the text names; 0 stands for a free one."""
+    number = count(text)
+    if number is None or number > LAST_PORT:
+        raise argparse.ArgumentTypeError(f"a port is a whole number from 0 to {LAST_PORT}, which {text[:20]!r} is not")
+    return number
 
 
 def parser() -> argparse.ArgumentParser:
     """All options."""
     options = argparse.ArgumentParser(prog="tachograph-agent", description="Serves the measurements of this node.")
     options.add_argument("--host", default="127.0.0.1", help="address to listen at (%(default)s)")
-    options.add_argument("--port", type=int, default=PORT, help="port to listen at (%(default)s)")
+    options.add_argument("--port", type=port, default=PORT, help="port to listen at (%(default)s)")
     options.add_argument("--token-file", help="file with the token that /metrics and /state ask for")
     options.add_argument("--root", default="/", help="read /proc, /sys and /etc below this directory (%(default)s)")
     options.add_argument("--lock-memory", action="store_true", help="keep the agent's pages in memory (mlockall)")
@@ -44,6 +54,8 @@ def read_token(path: str | None) -> str | None:
             token = file.read().strip()
     except OSError as error:
         raise SystemExit(f"--token-file {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise SystemExit(f"--token-file {path}: the file is not UTF-8 text") from error
     if not token:
         raise SystemExit(f"--token-file {path}: the file is empty")
     return token

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from collectors.node.command import LOOPBACK, main, read_token
+from collectors.node.command import LOOPBACK, main, parser, read_token
 from tests.node.conftest import Stub
 from tests.node.node_machine import Node, values
 
@@ -147,6 +147,25 @@ def test_nobody_to_tell(launch: Launch) -> None:
     agent.process.send_signal(signal.SIGINT)
     assert agent.process.wait(20) == 0
     assert time.monotonic() - began < 2.5
+
+
+@pytest.mark.parametrize("text", ["99999", "65536", "-1", "http", 5000 * "9", ""])
+def test_a_port_that_cannot_be_is_refused_in_a_sentence(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as refused:
+        main([f"--port={text}"])
+    assert refused.value.code == 2
+    sentence = f"argument --port: a port is a whole number from 0 to 65535, which {text[:20]!r} is not\n"
+    assert capsys.readouterr().err.endswith(sentence)
+
+
+def test_ports() -> None:
+    assert [parser().parse_args(words).port for words in ([], ["--port=0"], ["--port=65535"])] == [9810, 0, 65535]
+
+
+def test_a_token_file_that_is_no_text_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "token").write_bytes(b"\xff\xfe")
+    with pytest.raises(SystemExit, match="the file is not UTF-8 text"):
+        read_token(str(tmp_path / "token"))
 
 
 def test_a_token_file(launch: Launch, tmp_path: Path) -> None:
