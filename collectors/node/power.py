@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from collectors.node.machine import Machine
-from collectors.node.reading import Read, Reading, Round, collector, nothing_here
+from collectors.node.reading import Read, Reading, Round, collector, known_of, nothing_here
 from collectors.node.sensors import HWMON
 from collectors.node.tree import Tree
 from telemetry.catalog import host
@@ -17,6 +17,8 @@ MICRO = 1e6
 LABEL = re.compile(r"(power|energy)(\d+)_label$")
 INPUTS = {"power": host.SYSTEM_POWER, "energy": host.SYSTEM_ENERGY}
 KEY = "power channels"
+WRAP = 2**32 * 1000
+"""Microjoules at which the firmware's 32-bit millijoules begin again: 4,294,967.296 J, five hours at 240 W."""
 
 
 class Channel(NamedTuple):
@@ -51,9 +53,30 @@ def parse(channel: Channel, value: int) -> float:
     return float(value) if channel.metric is host.PROCESSOR_HOT else value / MICRO
 
 
+class Unwrapped:
+    """A running total for each rail since the agent started; it never falls. All in microjoules."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, tuple[int, int]] = {}
+
+    def total(self, rail: str, value: int) -> int:
+        """The total with what the firmware counted since the value before; the first value is taken as it is.
+
+        A fall by more than half of the 32 bits is a wrap. Any other fall is a counter that began anew, as is every
+        fall from a value that does not fit into 32 bits: what it had counted by then is not known, and not added.
+        """
+        before, total = self._last.get(rail, (value, value))
+        risen = value - before
+        if risen < -WRAP // 2 and before <= WRAP:
+            risen += WRAP
+        total += max(0, risen)
+        self._last[rail] = value, total
+        return total
+
+
 @collector("power")
 def build(machine: Machine) -> Read:
-    tree = machine.tree
+    tree, energy = machine.tree, Unwrapped()
 
     def read(now: Round) -> Reading:
         reading = Reading()
@@ -63,7 +86,13 @@ def build(machine: Machine) -> Read:
             if value is None:
                 machine.forget(KEY)
                 continue
+            if channel.metric is host.SYSTEM_ENERGY:
+                value = energy.total(channel.rail, value)
             reading.add(channel.metric, parse(channel, value), *((channel.rail,) if channel.metric.by else ()))
-        return reading if found else nothing_here("no spbm driver: the power of the whole machine is unknown")
+        return (
+            known_of(reading, HWMON)
+            if found
+            else nothing_here("no spbm driver: the power of the whole machine is unknown")
+        )
 
     return read
