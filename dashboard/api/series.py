@@ -59,20 +59,26 @@ def read(arguments: Mapping[str, str], sources: Sources) -> Asked:
         node=arguments.get("node"),
         engine=arguments.get("engine"),
         deployment=arguments.get("deployment"),
-        labels=_labels(arguments.get("label")),
+        labels=_labels(arguments.get("label"), metric),
         total=parameters.flag("total", arguments.get("total", "0")),
         quantile=parameters.number("quantile", arguments.get("quantile", "0.5"), 0.0, 1.0),
     )
 
 
-def _labels(given: str | None) -> dict[str, str]:
-    """`gpu:0,cage:p1` as a mapping."""
-    if not given:
-        return {}
-    pairs = [part.partition(":") for part in given.split(",")]
-    if not all(key and colon for key, colon, _ in pairs):
-        raise parameters.bad("label", given, "pairs like gpu:0 or cage:p1, separated by commas")
-    return {key: value for key, _, value in pairs}
+def _labels(given: str | None, metric: Metric | Ratio) -> dict[str, str]:
+    """`gpu:0,cage:p1` as a mapping; a label that the metric's lines do not carry would silently be no filter."""
+    found: dict[str, str] = {}
+    for part in [] if given is None else given.split(","):
+        label, _, value = part.partition(":")
+        if not label or not value:
+            raise parameters.bad("label", given or "", "pairs like gpu:0 or cage:p1, separated by commas")
+        if label not in metric.by:
+            shown, known = label[: parameters.SHOWN], ", ".join(metric.by) or "none"
+            raise ParameterError(f"There is no label “{shown}” on {metric.name}; it has: {known}.")
+        if label in found:
+            raise ParameterError(f"Label “{label}” is given more than once.")
+        found[label] = value
+    return found
 
 
 def check(asked: Asked) -> None:

@@ -7,7 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from telemetry import catalog
 from telemetry.catalog import engine, gpu
+from telemetry.model import Ratio
 from tests.web.conftest import MakeWeb, MakeWorld, Web
 from tests.web.world import HEAD, NAN, T0, constant, rising, tick
 
@@ -61,6 +63,20 @@ def test_a_label_chooses(web: Web) -> None:
     (line,) = web.get(query + "&label=cage:p1")["series"]
     assert line["v"] == [2e8]
     assert "label" in web.get(query + "&label=p1", 400)["error"]
+
+
+def test_several_labels_choose_together(web: Web) -> None:
+    query = f"series?metric=rdma_transmit_bytes_total&node=spark-01&start={tick(120)}&end={tick(121)}"
+    (line,) = web.get(query + "&label=cage:p1,function:f3")["series"]
+    assert line["labels"] == {"target": "spark-01", "cage": "p1", "function": "f3"}
+    assert web.get(query + "&label=cage:p0,function:f3")["series"] == []
+
+
+def test_labels_of_a_ratio_are_labels_of_its_terms() -> None:
+    for ratio in catalog.METRICS:
+        if isinstance(ratio, Ratio):
+            terms = {label for term in (*ratio.numerator, *ratio.denominator) for label in term.by}
+            assert set(ratio.by) <= terms, ratio.name
 
 
 def test_a_deployment_is_its_recorded_series_or_its_engines(web: Web) -> None:
@@ -184,6 +200,16 @@ def test_a_moment_without_samples_is_an_empty_answer(web: Web) -> None:
         ("metric=gpu_power_watts&total=maybe", 400, "Parameter “total” is “maybe”, expected 1 or 0."),
         ("metric=gpu_power_watts&nod=spark-01", 400, "There is no parameter “nod” here; known are: deployment, end"),
         ("metric=gpu_power_watts&metric=x", 400, "Parameter “metric” is given more than once."),
+        ("metric=gpu_power_watts&label=nonsense:0", 400, "no label “nonsense” on gpu_power_watts; it has: gpu."),
+        ("metric=memory_used_bytes&label=gpu:0", 400, "There is no label “gpu” on memory_used_bytes; it has: none."),
+        ("metric=gpu_power_watts&label=gpu:", 400, "Parameter “label” is “gpu:”, expected pairs like gpu:0"),
+        ("metric=gpu_power_watts&label=", 400, "Parameter “label” is “”, expected pairs like gpu:0"),
+        ("metric=gpu_power_watts&label=:0", 400, "Parameter “label” is “:0”, expected pairs like gpu:0"),
+        ("metric=gpu_power_watts&label=gpu:0,", 400, "Parameter “label” is “gpu:0,”, expected pairs like gpu:0"),
+        ("metric=gpu_power_watts&label=gpu:0,gpu:1", 400, "Label “gpu” is given more than once."),
+        ("metric=time_to_first_token_seconds&label=le:1.0", 400, "There is no label “le” on time_to_first"),
+        ("metric=interconnect_transmit_bytes_per_second&label=function:f0", 400, "There is no label “function” on"),
+        ("metric=gpu_energy_per_token_joules&label=gpu:0", 400, "gpu_energy_per_token_joules; it has: none."),
     ],
 )  # fmt: skip
 def test_refusals(web: Web, query: str, status: int, sentence: str) -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from dashboard.api import parameters
 from dashboard.api.parameters import ParameterError
 from dashboard.api.series import _labels
+from telemetry.catalog import network
 from tests.web.conftest import MakeWeb, MakeWorld, Web
 
 NOW = 1_796_000_000_000
@@ -27,7 +28,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "one_of": lambda text: parameters.one_of("node", text, ["spark-01"]),
     "only": lambda text: parameters.only({text: ""}, ("metric",)),
     "flag": lambda text: parameters.flag("total", text),
-    "labels": _labels,
+    "labels": lambda text: _labels(text, network.RDMA_TRANSMIT),
 }
 
 
