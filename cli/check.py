@@ -18,7 +18,7 @@ SKEW_S = 2.0
 """Clock difference worth a word. Nothing depends on it: rates use the node's own monotonic clock."""
 
 ADVICE: Mapping[tuple[TargetKind, Outcome], str] = {
-    (TargetKind.NODE, Outcome.REFUSED): "start the agent there (python3 tachograph-agent.pyz --host ADDRESS)",
+    (TargetKind.NODE, Outcome.REFUSED): "start the agent there (python3 -I -S tachograph-agent.pyz --host ADDRESS)",
     (TargetKind.NODE, Outcome.TIMED_OUT): "is the machine up, and does a firewall let this port through?",
     (TargetKind.NODE, Outcome.UNREACHABLE): "is the address right, and is the machine in this network?",
     (TargetKind.NODE, Outcome.UNAUTHORISED): "the agent wants a token: name its file with --node-token-file",
@@ -44,7 +44,7 @@ class Verdict:
 
 
 def main(settings: Settings) -> int:
-    """0 when every target is good, 1 when one is not."""
+    """0 when every target is good, 1 when one is not, or there is none."""
     config = configs.collector(settings)
     targets = (*config.nodes, *config.engines)
     if not targets:
@@ -61,7 +61,7 @@ def main(settings: Settings) -> int:
 
 
 def nothing_configured(ports: Sequence[int] = discover.PORTS) -> int:
-    """Say what `run` would do then; 0, as nothing is wrong."""
+    """Say what `run` would do then; 1, as nothing was checked."""
     print("Nothing is configured: `run` would start an agent for this machine and read it.")
     found = discover.engines(ports)
     for engine in found:
@@ -69,7 +69,7 @@ def nothing_configured(ports: Sequence[int] = discover.PORTS) -> int:
     if not found:
         print(f"No engine answers on ports {', '.join(map(str, ports))} of this machine.")
     print("Name targets with --node NAME=URL and --engine URL, or in tachograph.toml.")
-    return 0
+    return 1
 
 
 async def _look_at_all(targets: Iterable[TargetConfig]) -> list[Verdict]:
@@ -83,7 +83,10 @@ def explain(kind: TargetKind, probe: Probe) -> Verdict:
     """What one look at a target of this kind means."""
     if probe.layout is None:
         advice = ADVICE.get((kind, probe.reply.outcome))
-        return Verdict(False, (f"{probe.reply.reason}." if advice is None else f"{probe.reply.reason}: {advice}.",))
+        told = probe.reply.reason if advice is None else f"{probe.reply.reason}: {advice}"
+        return Verdict(False, (sentence(told),))
+    if probe.is_hub:
+        return Verdict(False, ("This is the page of a Tachograph hub: give the address of an agent or an engine.",))
     if kind is TargetKind.NODE and probe.writer != "agent":
         return Verdict(False, (f"This is no agent but {_what(probe)}: name it with --engine.",))
     if kind is TargetKind.ENGINE and probe.writer == "agent":
@@ -91,6 +94,11 @@ def explain(kind: TargetKind, probe: Probe) -> Verdict:
     if probe.writer == "unknown":
         return Verdict(False, ("It answers, but its page is of no engine that is known here.",))
     return _agent(probe) if kind is TargetKind.NODE else _engine(probe)
+
+
+def sentence(text: str) -> str:
+    """The text with a capital at its beginning and one mark at its end."""
+    return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith(("?", ".")) else ".")
 
 
 def _what(probe: Probe) -> str:
@@ -153,4 +161,4 @@ def _engine(probe: Probe) -> Verdict:
     if statistics is None:
         return Verdict(True, (first,))
     why = STATISTICS.get(statistics, "it answers without statistics")
-    return Verdict(statistics == "not yet", (first, f"{why[0].upper()}{why[1:]}."))
+    return Verdict(statistics == "not yet", (first, sentence(why)))

@@ -43,6 +43,10 @@ def free_port(host: str, port: int) -> int:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
             chosen: int = probe.getsockname()[1]
+    except socket.gaierror as error:
+        raise SettingsError(
+            [f"host: {host!r} is wrong, expected an address of this machine ({error.strerror})"]
+        ) from error
     except OSError as error:
         shown = error.strerror or str(error)
         raise SettingsError(

@@ -30,7 +30,7 @@ COMMANDS: Mapping[str, str] = {
 def parser() -> argparse.ArgumentParser:
     """A parser with one sub-command per command and one flag per row of the settings table."""
     top = argparse.ArgumentParser(
-        prog="app.py", description="Tachograph: the live speed of a GB10 cluster, and a durable record of every run."
+        prog="app.py", description="Tachograph: the live speed of a GB10 cluster, and why it is what it is."
     )
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, text in COMMANDS.items():

@@ -26,6 +26,10 @@ TIMEOUT_S = 5.0
 LONGEST = 100
 
 
+HUB_LINE = b"# TYPE tachograph_target_up "
+"""Beginning of a line that only a hub's own page has."""
+
+
 @dataclass(frozen=True, slots=True)
 class Probe:
     """What one look found. layout is None without an answer.
@@ -44,6 +48,11 @@ class Probe:
     def writer(self) -> str:
         """What wrote the page: an engine, "agent", or "unknown"."""
         return "unknown" if self.layout is None else self.layout.engine
+
+    @property
+    def is_hub(self) -> bool:
+        """Whether the page is that of a hub like this one, not of anything that a hub reads."""
+        return HUB_LINE in self.reply.body
 
     @property
     def model(self) -> str | None:

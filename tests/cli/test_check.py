@@ -169,11 +169,11 @@ def test_what_is_wrong_with_each(unused: int, tmp_path: Path, capsys: pytest.Cap
     said = dict(zip((line.split()[2] for line in lines[:-1:2]), (line.strip() for line in lines[1::2]), strict=False))
     assert status == 1
     assert said["n1"] == "This is no agent but vLLM: name it with --engine."
-    assert said["n2"].startswith("nothing listens there: start the agent there")
+    assert said["n2"].startswith("Nothing listens there: start the agent there")
     assert said["n3"] == "This is no agent but a page that is not known here: name it with --engine."
     assert said["n4"].endswith("the agent wants a token: name its file with --node-token-file.")
     assert said["e1"] == "This is an agent: name it with --node."
-    assert said["e2"].startswith("nothing listens there: is the engine running")
+    assert said["e2"].startswith("Nothing listens there: is the engine running")
     assert said["e3"].startswith("HTTP status 404: llama-server needs --metrics")
     assert said["e4"] == "It answers, but its page is of no engine that is known here."
     assert len([line for line in lines if line.startswith("FAIL")]) == 9
@@ -195,8 +195,20 @@ def test_every_failure_is_a_sentence(kind: TargetKind, outcome: Outcome) -> None
     verdict = check.explain(kind, Probe(Reply(outcome, b"", 0, 0, "it went wrong")))
     assert not verdict.good
     (sentence,) = verdict.sentences
-    assert sentence.startswith("it went wrong")
-    assert sentence.endswith((".", "?."))
+    assert sentence.startswith("It went wrong")
+    assert sentence.endswith((".", "?"))
+    assert not sentence.endswith(("?.", ".."))
+
+
+def test_the_page_of_a_hub_is_no_target() -> None:
+    body = b"# HELP tachograph_target_up 1 while a target answers.\n# TYPE tachograph_target_up gauge\n"
+    layout = PageReader("x").read(body).layout
+    for kind in TargetKind:
+        verdict = check.explain(kind, Probe(Reply(Outcome.OK, body, 0, 0), layout))
+        assert not verdict.good
+        assert verdict.sentences == (
+            "This is the page of a Tachograph hub: give the address of an agent or an engine.",
+        )
 
 
 def test_series_beyond_the_limit_are_told() -> None:
@@ -226,12 +238,12 @@ def test_text_of_strangers() -> None:
 
 
 def test_nothing_configured(unused: int, capsys: pytest.CaptureFixture[str]) -> None:
-    assert check.nothing_configured((unused,)) == 0
+    assert check.nothing_configured((unused,)) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[1] == f"No engine answers on ports {unused} of this machine."
     assert len(lines) == 3
     with serving({"/metrics": (200, VLLM)}) as url:
-        assert check.nothing_configured((unused, int(url.rpartition(":")[2]))) == 0
+        assert check.nothing_configured((unused, int(url.rpartition(":")[2]))) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[1] == f"It would also read vLLM serving Kimi-K3 at {url}."
     assert len(lines) == 3
