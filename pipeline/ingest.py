@@ -83,15 +83,17 @@ class Ingest:
         self._resumed = dict(resumed or {})
         self._stated = {series: offset for series, (_, offset) in self._resumed.items()}
         self._started_s = started_s
+        self._starts: dict[str, float] = {}
         self._shape: Shape | None = None
+        self._was_empty = self._same_process = False
 
     def take(self, page: Page, tick: int) -> Reading:
         """Unwrap and fold one page; `tick` is when it was asked for."""
-        restarted, emptied = self._restarted(page.started_s), self._emptied(page)
+        restarted = self._restarted(page)
         changed = self._shape is None or self._shape.layout is not page.layout
         shape = self._learn(page.layout) if changed or self._shape is None else self._shape
         self._shape = shape
-        if restarted or emptied:
+        if restarted:
             shape.reborn |= shape.counters
             self._known = {line: (raw, offset, True) for line, (raw, offset, _) in self._known.items()}
         raw = np.where(np.abs(page.raw) <= MOST, page.raw, np.nan)
@@ -101,24 +103,43 @@ class Ingest:
         began_again = any(step is Step.RESTART and _of_engine(shape, place) for place, step in steps.items())
         return Reading(values, tuple(self._offsets(shape, steps, tick, changed)), restarted or began_again)
 
-    def _restarted(self, started_s: float | None) -> bool:
-        before = self._started_s
-        if started_s is not None:
-            self._started_s = started_s
-        return before is not None and started_s is not None and started_s - before > STARTED_TOLERANCE_S
+    def _restarted(self, page: Page) -> bool:
+        """Whether the process behind this page is another one than behind the page before.
+
+        Its start time says so, later or earlier (clocks are set), compared with the last that was told in the same way.
+        Where it says nothing: an engine that had series and then said that it has served nothing (Rust front end).
+        """
+        before = self._starts.get(page.started_by, self._started_s)
+        known = before is not None and page.started_s is not None
+        moved = abs(page.started_s - before) if before is not None and page.started_s is not None else 0.0
+        if page.started_s is not None:
+            self._starts[page.started_by] = page.started_s
+        self._same_process = known and moved <= STARTED_TOLERANCE_S
+        return moved > STARTED_TOLERANCE_S or (self._emptied(page) and not self._same_process)
 
     def _emptied(self, page: Page) -> bool:
-        """Whether an engine that had series now says that it has served nothing: a new process (Rust front end)."""
+        """Whether the pages since the last one with lines said that the engine has served nothing."""
+        if page.layout.lines:
+            empty, self._was_empty = self._was_empty, False
+            return empty
         had = self._shape is not None and len(self._shape.layout.lines) > 0
-        return had and page.layout.facts.get("statistics") == "not yet"
+        self._was_empty |= had and page.layout.facts.get("statistics") == "not yet"
+        return False
 
     def _advance(self, shape: Shape, raw: Floats) -> dict[int, Step]:
-        """Bring the offsets up to date; what each stored series went through that was no plain progress."""
+        """Bring the offsets up to date; what each stored series went through that was no plain progress.
+
+        A number that is held is replaced in `raw` by the one it is held at.
+        """
         known = shape.counters & ~np.isnan(raw) & ~shape.waiting
         steps: dict[int, Step] = {}
         for line in np.flatnonzero(known & (shape.reborn | ~(raw >= shape.raw))).tolist():
             place = int(shape.layout.source[line])
-            step = self._told(shape.layout.series[place], self._step(shape, line, float(raw[line])))
+            step = self._step(shape, line, float(raw[line]))
+            if step is Step.HELD:
+                raw[line] = shape.raw[line]
+                continue
+            step = self._told(shape.layout.series[place], step)
             steps[place] = max(step, steps.get(place, step), key=_WEIGHT.index)
         shape.raw = np.where(known, raw, shape.raw)
         shape.reborn &= ~known
@@ -135,8 +156,10 @@ class Ingest:
             bits=metric.bits,
             restarted=bool(shape.reborn[line]),
             from_zero=bool(shape.from_zero[line]),
+            same_process=self._same_process,
         )
-        shape.offset[line] = before + gained - raw
+        if step is not Step.HELD:
+            shape.offset[line] = before + gained - raw
         return step
 
     def _told(self, series: Series, step: Step) -> Step:

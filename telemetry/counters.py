@@ -27,6 +27,7 @@ class Step(Enum):
     FIRST_USE = "first use"
     FIRST_USE_AFTER_RESTART = "first use after a restart"
     LINES_CHANGED = "lines changed"
+    HELD = "held"
 
 
 BREAKING = frozenset({Step.RESTART.value, Step.FIRST_USE_AFTER_RESTART.value})
@@ -36,13 +37,17 @@ FROM_ZERO = frozenset({Step.FIRST_USE.value, Step.FIRST_USE_AFTER_RESTART.value}
 """Steps of a series whose absence from the page before meant 0."""
 
 
-def judge(previous: float | None, current: float, *, bits: int, restarted: bool, from_zero: bool) -> tuple[float, Step]:
+def judge(
+    previous: float | None, current: float, *, bits: int, restarted: bool, from_zero: bool, same_process: bool = False
+) -> tuple[float, Step]:
     """Increase that a raw counter made, and what kind of step it was. The only place that decides this.
 
     previous: last raw value, None when the series was never seen.
     bits: width at which the counter wraps; 64 never wraps.
     restarted: its source is known to have started since the last successful reading.
     from_zero: the last successful reading showed the page without this series, and it appears at first use.
+    same_process: its source says that it has not started anew, so a fall is a fault of its own: the number is held at
+        its highest until it passes that.
 
     >>> judge(10, 15, bits=64, restarted=False, from_zero=False)
     (5, <Step.FORWARD: 'forward'>)
@@ -50,6 +55,8 @@ def judge(previous: float | None, current: float, *, bits: int, restarted: bool,
     (20.0, <Step.WRAP: 'wrap'>)
     >>> judge(900, 14, bits=64, restarted=False, from_zero=False)
     (14, <Step.RESTART: 'restart'>)
+    >>> judge(900, 885, bits=64, restarted=False, from_zero=False, same_process=True)
+    (0.0, <Step.HELD: 'held'>)
     """
     if previous is None:
         if restarted:
@@ -61,7 +68,7 @@ def judge(previous: float | None, current: float, *, bits: int, restarted: bool,
         return current - previous, Step.FORWARD
     if bits < 64 and previous > 2.0 ** (bits - 1):
         return current - previous + 2.0**bits, Step.WRAP
-    return current, Step.RESTART
+    return (0.0, Step.HELD) if same_process else (current, Step.RESTART)
 
 
 def mark_steps(frame: Frame, steps: Iterable[tuple[Series, int, str]]) -> Frame:

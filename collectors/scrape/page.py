@@ -94,12 +94,15 @@ class Page:
     started_s: start of the engine's process by its own clock, where the page says so. Never for an agent: its
         counters belong to the machine and live through a restart of the agent.
     bad_lines: lines of known families that could not be read.
+    started_by: what told `started_s`: "process" (its own line), or "created" (the earliest creation of a metric, which
+        may be a minute later: the two are never compared).
     """
 
     layout: Layout
     raw: Floats
     started_s: float | None
     bad_lines: int = 0
+    started_by: str = "process"
 
     def values(self) -> Floats:
         """float64[len(layout.series)]: what the page says of each stored series. Counters are not unwrapped."""

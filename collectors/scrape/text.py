@@ -136,7 +136,8 @@ class PageReader:
         raw = table[plan.gather]
         raw[plan.flags] = np.where(raw[plan.flags] == 1.0, plan.numbers, np.nan)
         raw[~np.isfinite(raw)] = np.nan
-        return Page(plan.layout, raw, _started(plan, table), self._bad)
+        told_by = "process" if plan.process is not None else "created"
+        return Page(plan.layout, raw, _started(plan, table), self._bad, told_by)
 
     # What is seen for the first time, or is no plain number -------------------------------------------------------
 

@@ -91,11 +91,62 @@ def test_a_known_restart_counts_from_zero_though_the_number_rose() -> None:
     assert source.tokens({"": 401}, started=90.0) == (461.0, [])
 
 
-@pytest.mark.parametrize(("later", "restarted"), [(0.0, False), (2.0, False), (2.1, True), (-5.0, False)])
+@pytest.mark.parametrize(("later", "restarted"), [(0.0, False), (2.0, False), (2.1, True), (-2.0, False), (-5.0, True)])
 def test_start_times_within_two_seconds_are_one_start(later: float, restarted: bool) -> None:
     source = Source()
     source.page({"": 100}, started=1000.0)
     assert source.page({"": 300}, started=1000.0 + later).restarted is restarted
+
+
+def test_a_fall_without_a_restart_is_held_until_it_is_passed() -> None:
+    source = Source()
+    source.page({"": 999_000}, started=50.0)
+    assert source.tokens({"": 1_000_000}, started=50.0) == (1000.0, [])
+    reading = source.page({"": 999_985}, started=51.0)
+    assert (source.total(reading), reading.offsets, reading.restarted) == (1000.0, (), False)
+    assert source.tokens({"": 999_990}, started=50.0) == (1000.0, [])
+    assert source.tokens({"": 1_000_020}, started=50.0) == (1020.0, [])
+    assert source.tokens({"": 5}) == (1025.0, ["restart"]), "without a start time a fall is a restart"
+
+
+def test_a_fall_of_one_of_several_lines_holds_that_line_alone() -> None:
+    source = Source()
+    source.page({"1": 100, "2": 50}, started=50.0)
+    assert source.tokens({"1": 90, "2": 57}, started=50.0) == (7.0, [])
+    assert source.tokens({"1": 101, "2": 57}, started=50.0) == (8.0, [])
+
+
+def test_what_is_held_goes_on_after_the_collector_restarts() -> None:
+    source = Source(resumed={GENERATED: (700.0, -300.0)}, started_s=10.0)
+    assert source.tokens({"": 990}, started=10.0) == (700.0, [])
+    assert source.tokens({"": 1003}, started=10.0) == (703.0, [])
+
+
+@pytest.mark.parametrize(
+    ("after", "total", "told"), [(50.0, 150.0, []), (90.0, 350.0, ["restart"]), (None, 350.0, ["restart"])]
+)
+def test_a_page_of_comments_is_a_restart_unless_the_start_time_stands(
+    after: float | None, total: float, told: list[str]
+) -> None:
+    source = Source()
+    source.page({"": 100}, started=50.0)
+    source.page({"": 200}, started=50.0)
+    source.body("# TYPE vllm:generation_tokens counter")
+    assert source.tokens({"": 250}, started=after) == (total, told)
+    assert source.tokens({"": 260}, started=after) == (total + 10, [])
+
+
+def test_start_times_told_in_two_ways_are_not_compared() -> None:
+    source = Source()
+    created = 'vllm:generation_tokens_created{engine="0",model_name="m"} '
+    line = 'vllm:generation_tokens_total{engine="0",model_name="m"} '
+    process = "process_start_time_seconds "
+    source.body(f"{line}100\n{created}1060\n{process}1000")
+    pages = [f"{line}150\n{created}1060", f"{line}160\n{created}1060\n{process}1000", f"{line}170\n{created}1060"]
+    readings = [source.body(page) for page in pages]
+    assert [source.total(one) for one in readings] == [50.0, 60.0, 70.0]
+    assert not any(one.restarted for one in readings)
+    assert source.body(f"{line}180\n{created}1100").restarted
 
 
 def test_a_start_time_missing_on_one_page_is_remembered() -> None:

@@ -57,6 +57,25 @@ def test_judge(
     assert judge(previous, current, bits=bits, restarted=restarted, from_zero=from_zero) == (gained, step)
 
 
+@pytest.mark.parametrize(
+    ("previous", "current", "bits", "how", "gained", "step"),
+    [
+        (10, 4, 64, NEW, 0, Step.HELD),
+        (10, 15, 64, NEW, 5, Step.FORWARD),
+        (10, 4, 64, KNOWN_RESTART, 4, Step.RESTART),
+        (2**32 - 6, 14, 32, NEW, 20, Step.WRAP),
+        (2**31, 0, 32, NEW, 0, Step.HELD),
+        (None, 700, 64, NEW, 0, Step.FIRST_SAMPLE),
+    ],
+)
+def test_judge_of_a_process_that_has_not_started_anew(
+    previous: float | None, current: float, bits: int, how: tuple[bool, bool], gained: float, step: Step
+) -> None:
+    restarted, from_zero = how
+    judged = judge(previous, current, bits=bits, restarted=restarted, from_zero=from_zero, same_process=True)
+    assert judged == (gained, step)
+
+
 def test_which_steps_break_and_which_count_from_zero() -> None:
     assert {"restart", "first use after a restart"} == BREAKING
     assert {"first use", "first use after a restart"} == FROM_ZERO
