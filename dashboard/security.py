@@ -9,7 +9,7 @@ import hashlib
 import hmac
 import ipaddress
 from collections.abc import Iterable, Mapping
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 import orjson
 from flask import Flask, Response, redirect, request
@@ -89,7 +89,10 @@ def origin_allowed(origin: str | None, fetch_site: str | None, host: str) -> boo
         return fetch_site in ("same-origin", "none")
     if origin is None:
         return True
-    parts = urlsplit(origin)
+    try:
+        parts = urlsplit(origin)
+    except ValueError:
+        return False
     return parts.scheme in ("http", "https") and parts.netloc.lower() == host.lower()
 
 
@@ -151,6 +154,15 @@ def refusal(status: int, text: str) -> Response:
     return response
 
 
+def _without_token(path: str, query: Iterable[tuple[str, str]]) -> str:
+    """The address of a decoded path and query, without parameters called `token`.
+
+    A path of two slashes would be read as another host's address; so would a backslash or a tab, were it not encoded.
+    """
+    rest = urlencode([pair for pair in query if pair[0] != "token"])
+    return "/" + quote(path.lstrip("/")) + (f"?{rest}" if rest else "")
+
+
 def _token_link(config: WebConfig) -> Response | None:
     """`?token=…` becomes a session cookie and disappears from the address bar, so from history and bookmarks."""
     given = request.args.get("token")
@@ -158,10 +170,7 @@ def _token_link(config: WebConfig) -> Response | None:
         return None
     if not _same(given, config.token):
         return refusal(401, "This token is wrong. " + NO_TOKEN)
-    rest = "&".join(part for part in request.query_string.decode().split("&") if not part.startswith("token="))
-    # A path of two slashes would be read as another host's address.
-    target = "/" + request.path.lstrip("/") + (f"?{rest}" if rest else "")
-    answer = redirect(target, code=303)
+    answer = redirect(_without_token(request.path, request.args.items(multi=True)), code=303)
     answer.set_cookie(
         cookie_name(config),
         session_value(config.token),

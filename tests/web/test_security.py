@@ -126,6 +126,31 @@ def test_link_cannot_lead_to_another_host() -> None:
     assert not answer.headers.get("Location", "/").startswith("//")
 
 
+@pytest.mark.parametrize(
+    ("path", "location"),
+    [
+        ("/?x=1&%74oken=t", "/?x=1"),
+        ("/?x=1&token=t&token=u&to%6ben=v", "/?x=1"),
+        ("/?token=t", "/"),
+        ("/?token=t&tokens=2&=3&a", "/?tokens=2&=3&a="),
+        ("/?q=a%26token%3Db%23%0d%0a&token=t", "/?q=a%26token%3Db%23%0D%0A"),
+        ("/?q=Gr%C3%BC%C3%9Fe+an&token=t", "/?q=Gr%C3%BC%C3%9Fe+an"),
+        ("/node/spark%2001?token=t", "/node/spark%2001"),
+        ("/node/gr%C3%BCn?token=t", "/node/gr%C3%BCn"),
+        ("/%0d%0aX-A:b?token=t", "/%0D%0AX-A%3Ab"),
+        ("/%09/evil.example?token=t", "/%09/evil.example"),
+        ("/%5Cevil.example?token=t", "/%5Cevil.example"),
+        ("/a%3Fb%23c%25?token=t", "/a%3Fb%23c%25"),
+    ],
+)
+def test_link_leads_to_the_same_page_without_the_token(path: str, location: str) -> None:
+    client = server(token="t").test_client()
+    answer = client.get(path)
+    assert (answer.status_code, answer.headers["Location"]) == (303, location)
+    assert "X-A" not in answer.headers
+    assert client.get(location).status_code in (200, 404), "the cookie is enough from here on"
+
+
 def test_wrong_or_foreign_cookie() -> None:
     app = server(token=TOKEN, port=1)
     for name, value in (("tachograph_1", "x"), ("tachograph_1", TOKEN), ("other", security.session_value(TOKEN))):
@@ -148,6 +173,10 @@ def test_without_a_token_the_parameter_means_nothing() -> None:
         ({"Origin": "https://evil.example"}, 403),
         ({"Origin": "null"}, 403),
         ({"Origin": "file://localhost"}, 403),
+        ({"Origin": "http://["}, 403),
+        ({"Origin": "http://[::1"}, 403),
+        ({"Origin": "http://[x]"}, 403),
+        ({"Origin": ""}, 403),
         ({"Sec-Fetch-Site": "same-origin", "Origin": "http://localhost"}, 200),
         ({"Sec-Fetch-Site": "none"}, 200),
         ({"Sec-Fetch-Site": "cross-site"}, 403),
