@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from collectors.scrape.page import Layout, Page
+from pipeline.ranges import limits_of_lines
 from storage.records import Offset
 from telemetry import catalog
 from telemetry.counters import Step, judge
@@ -26,6 +27,7 @@ class Shape:
     gone: float64[series]; what lines that left the page had counted, so that a sum never falls.
     reborn: the process has started since the line's last number. from_zero: the page before, by lacking the line,
     said that it stood at 0. waiting: part of a series that goes on where an earlier collector stopped, but not yet.
+    limits: float64[3, n_raw]; lowest and highest number, and largest step.
     """
 
     layout: Layout
@@ -36,19 +38,20 @@ class Shape:
     reborn: Bools
     from_zero: Bools
     waiting: Bools
+    limits: Floats
 
 
 @dataclass(frozen=True)
 class Reading:
-    """values: float64[series] of the page's layout, counters unwrapped. offsets: steps that are no plain progress."""
+    """values: float64[series] of the page's layout, counters unwrapped. offsets: steps that are no plain progress.
+    nonsense: numbers of the page that cannot be, and count as unknown."""
 
     values: Floats
     offsets: tuple[Offset, ...]
     restarted: bool
+    nonsense: int = 0
 
 
-MOST = 1e21
-"""A number beyond this is nonsense in every unit, and unknown: 64 bits of words are below it."""
 MOST_LINES = 20_000
 """Lines of one target that are remembered; a page of 16 engines has about 6,000."""
 _NEVER_SEEN = (float("nan"), 0.0, False)
@@ -96,12 +99,14 @@ class Ingest:
         if restarted:
             shape.reborn |= shape.counters
             self._known = {line: (raw, offset, True) for line, (raw, offset, _) in self._known.items()}
-        raw = np.where(np.abs(page.raw) <= MOST, page.raw, np.nan)
+        raw = np.where((page.raw >= shape.limits[0]) & (page.raw <= shape.limits[1]), page.raw, np.nan)
         self._resume(shape, raw)
+        raw[self._leaps(shape, raw)] = np.nan
+        nonsense = int(np.count_nonzero(np.isnan(raw) & ~np.isnan(page.raw)))
         steps = self._advance(shape, raw)
         values = page.layout.fold(np.where(shape.counters, raw + shape.offset, raw)) + shape.gone
         began_again = any(step is Step.RESTART and _of_engine(shape, place) for place, step in steps.items())
-        return Reading(values, tuple(self._offsets(shape, steps, tick, changed)), restarted or began_again)
+        return Reading(values, tuple(self._offsets(shape, steps, tick, changed)), restarted or began_again, nonsense)
 
     def _restarted(self, page: Page) -> bool:
         """Whether the process behind this page is another one than behind the page before.
@@ -125,6 +130,11 @@ class Ingest:
         had = self._shape is not None and len(self._shape.layout.lines) > 0
         self._was_empty |= had and page.layout.facts.get("statistics") == "not yet"
         return False
+
+    def _leaps(self, shape: Shape, raw: Floats) -> Bools:
+        """Counters that would have grown by more than anything can between two pages."""
+        before = np.where(shape.reborn | shape.from_zero, 0.0, shape.raw)
+        return np.asarray(shape.counters & (raw - before > shape.limits[2]))
 
     def _advance(self, shape: Shape, raw: Floats) -> dict[int, Step]:
         """Bring the offsets up to date; what each stored series went through that was no plain progress.
@@ -202,6 +212,7 @@ class Ingest:
             reborn=columns[:, 2] == 1.0,
             from_zero=self._from_zero(layout, before.layout if before else None),
             waiting=np.array([layout.series[place] in self._resumed for place in layout.source.tolist()], dtype=bool),
+            limits=limits_of_lines(layout),
         )
         shape.waiting &= shape.counters
         for line, (place, counts) in enumerate(zip(layout.source.tolist(), shape.counters.tolist(), strict=True)):

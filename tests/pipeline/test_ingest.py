@@ -2,51 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from collectors.scrape.text import PageReader
-from pipeline.ingest import MOST_LINES, Ingest, Reading
+from pipeline.ingest import MOST_LINES, Ingest
 from telemetry.model import Series
-
-GENERATED = Series("head", "generation_tokens_total", (("engine", "0"), ("model", "m")))
-RUNNING = Series("head", "requests_running", (("engine", "0"), ("model", "m")))
-
-
-class Source:
-    """A page written from numbers: {process id or "": tokens}; several lines fold into one stored series."""
-
-    def __init__(self, **ingest: object) -> None:
-        self.reader = PageReader("head")
-        self.ingest = Ingest("head", **ingest)  # type: ignore[arg-type]
-        self.tick = 0
-
-    def page(self, lines: dict[str, object], started: float | None = None) -> Reading:
-        self.tick += 1000
-        text = ['vllm:num_requests_running{engine="0",model_name="m"} 1']
-        for pid, value in lines.items():
-            label = f',pid="{pid}"' if pid else ""
-            text.append(f'vllm:generation_tokens_total{{engine="0",model_name="m"{label}}} {value}')
-        if started is not None:
-            text.append(f"process_start_time_seconds {started}")
-        return self.body("\n".join(text))
-
-    def body(self, text: str) -> Reading:
-        page = self.reader.read(text.encode())
-        self.layout = page.layout
-        return self.ingest.take(page, self.tick)
-
-    def tokens(self, lines: dict[str, object], started: float | None = None) -> tuple[float | None, list[str]]:
-        """Stored total after this page (None: not on it or unknown), and what was told of the step."""
-        reading = self.page(lines, started)
-        told = [offset.reason for offset in reading.offsets]
-        return self.total(reading), told
-
-    def total(self, reading: Reading) -> float | None:
-        if GENERATED not in self.layout.series:
-            return None
-        value = float(reading.values[self.layout.series.index(GENERATED)])
-        return None if np.isnan(value) else value
+from tests.pipeline.source import GENERATED, RUNNING, Source
 
 
 def test_counts_from_the_first_sample_and_says_so() -> None:
@@ -96,57 +57,6 @@ def test_start_times_within_two_seconds_are_one_start(later: float, restarted: b
     source = Source()
     source.page({"": 100}, started=1000.0)
     assert source.page({"": 300}, started=1000.0 + later).restarted is restarted
-
-
-def test_a_fall_without_a_restart_is_held_until_it_is_passed() -> None:
-    source = Source()
-    source.page({"": 999_000}, started=50.0)
-    assert source.tokens({"": 1_000_000}, started=50.0) == (1000.0, [])
-    reading = source.page({"": 999_985}, started=51.0)
-    assert (source.total(reading), reading.offsets, reading.restarted) == (1000.0, (), False)
-    assert source.tokens({"": 999_990}, started=50.0) == (1000.0, [])
-    assert source.tokens({"": 1_000_020}, started=50.0) == (1020.0, [])
-    assert source.tokens({"": 5}) == (1025.0, ["restart"]), "without a start time a fall is a restart"
-
-
-def test_a_fall_of_one_of_several_lines_holds_that_line_alone() -> None:
-    source = Source()
-    source.page({"1": 100, "2": 50}, started=50.0)
-    assert source.tokens({"1": 90, "2": 57}, started=50.0) == (7.0, [])
-    assert source.tokens({"1": 101, "2": 57}, started=50.0) == (8.0, [])
-
-
-def test_what_is_held_goes_on_after_the_collector_restarts() -> None:
-    source = Source(resumed={GENERATED: (700.0, -300.0)}, started_s=10.0)
-    assert source.tokens({"": 990}, started=10.0) == (700.0, [])
-    assert source.tokens({"": 1003}, started=10.0) == (703.0, [])
-
-
-@pytest.mark.parametrize(
-    ("after", "total", "told"), [(50.0, 150.0, []), (90.0, 350.0, ["restart"]), (None, 350.0, ["restart"])]
-)
-def test_a_page_of_comments_is_a_restart_unless_the_start_time_stands(
-    after: float | None, total: float, told: list[str]
-) -> None:
-    source = Source()
-    source.page({"": 100}, started=50.0)
-    source.page({"": 200}, started=50.0)
-    source.body("# TYPE vllm:generation_tokens counter")
-    assert source.tokens({"": 250}, started=after) == (total, told)
-    assert source.tokens({"": 260}, started=after) == (total + 10, [])
-
-
-def test_start_times_told_in_two_ways_are_not_compared() -> None:
-    source = Source()
-    created = 'vllm:generation_tokens_created{engine="0",model_name="m"} '
-    line = 'vllm:generation_tokens_total{engine="0",model_name="m"} '
-    process = "process_start_time_seconds "
-    source.body(f"{line}100\n{created}1060\n{process}1000")
-    pages = [f"{line}150\n{created}1060", f"{line}160\n{created}1060\n{process}1000", f"{line}170\n{created}1060"]
-    readings = [source.body(page) for page in pages]
-    assert [source.total(one) for one in readings] == [50.0, 60.0, 70.0]
-    assert not any(one.restarted for one in readings)
-    assert source.body(f"{line}180\n{created}1100").restarted
 
 
 def test_a_start_time_missing_on_one_page_is_remembered() -> None:

@@ -1,0 +1,147 @@
+"""Pages with faults of their own: what is not so on them adds nothing to a total, and does not spoil what follows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pipeline.ranges import limits_of
+from telemetry import catalog
+from telemetry.model import Kind, Metric
+from tests.pipeline.source import GENERATED, Source
+
+
+def test_a_fall_without_a_restart_is_held_until_it_is_passed() -> None:
+    source = Source()
+    source.page({"": 999_000}, started=50.0)
+    assert source.tokens({"": 1_000_000}, started=50.0) == (1000.0, [])
+    reading = source.page({"": 999_985}, started=51.0)
+    assert (source.total(reading), reading.offsets, reading.restarted) == (1000.0, (), False)
+    assert source.tokens({"": 999_990}, started=50.0) == (1000.0, [])
+    assert source.tokens({"": 1_000_020}, started=50.0) == (1020.0, [])
+    assert source.tokens({"": 5}) == (1025.0, ["restart"]), "without a start time a fall is a restart"
+
+
+def test_a_fall_of_one_of_several_lines_holds_that_line_alone() -> None:
+    source = Source()
+    source.page({"1": 100, "2": 50}, started=50.0)
+    assert source.tokens({"1": 90, "2": 57}, started=50.0) == (7.0, [])
+    assert source.tokens({"1": 101, "2": 57}, started=50.0) == (8.0, [])
+
+
+def test_what_is_held_goes_on_after_the_collector_restarts() -> None:
+    source = Source(resumed={GENERATED: (700.0, -300.0)}, started_s=10.0)
+    assert source.tokens({"": 990}, started=10.0) == (700.0, [])
+    assert source.tokens({"": 1003}, started=10.0) == (703.0, [])
+
+
+@pytest.mark.parametrize(
+    ("after", "total", "told"), [(50.0, 150.0, []), (90.0, 350.0, ["restart"]), (None, 350.0, ["restart"])]
+)
+def test_a_page_of_comments_is_a_restart_unless_the_start_time_stands(
+    after: float | None, total: float, told: list[str]
+) -> None:
+    source = Source()
+    source.page({"": 100}, started=50.0)
+    source.page({"": 200}, started=50.0)
+    source.body("# TYPE vllm:generation_tokens counter")
+    assert source.tokens({"": 250}, started=after) == (total, told)
+    assert source.tokens({"": 260}, started=after) == (total + 10, [])
+
+
+def test_start_times_told_in_two_ways_are_not_compared() -> None:
+    source = Source()
+    created = 'vllm:generation_tokens_created{engine="0",model_name="m"} '
+    line = 'vllm:generation_tokens_total{engine="0",model_name="m"} '
+    process = "process_start_time_seconds "
+    source.body(f"{line}100\n{created}1060\n{process}1000")
+    pages = [f"{line}150\n{created}1060", f"{line}160\n{created}1060\n{process}1000", f"{line}170\n{created}1060"]
+    readings = [source.body(page) for page in pages]
+    assert [source.total(one) for one in readings] == [50.0, 60.0, 70.0]
+    assert not any(one.restarted for one in readings)
+    assert source.body(f"{line}180\n{created}1100").restarted
+
+
+NODE = 'tachograph_rdma_transmit_bytes_total{cage="p0",function="f0"} '
+
+
+def node_totals(*raws: object) -> list[float | None]:
+    source = Source()
+    values = [float(source.body(f"{NODE}{raw}").values[0]) for raw in raws]
+    return [None if np.isnan(value) else value for value in values]
+
+
+def test_a_negative_number_of_a_counter_is_unknown_and_forgotten() -> None:
+    source = Source()
+    source.page({"": 1000})
+    reading = source.page({"": -5})
+    assert (source.total(reading), reading.nonsense, reading.offsets) == (None, 1, ())
+    assert source.tokens({"": 1010}) == (10.0, [])
+    assert node_totals(100, -1, 107) == [0.0, None, 7.0]
+
+
+@pytest.mark.parametrize("huge", ["9.3e18", "9007199254740994"])
+def test_a_huge_number_does_not_poison_an_engines_counter(huge: str) -> None:
+    source = Source()
+    source.page({"": 1000})
+    assert source.tokens({"": huge}) == (None, [])
+    assert source.tokens({"": huge}) == (None, [])
+    assert source.tokens({"": 1010}) == (10.0, [])
+    assert source.tokens({"": 1011}) == (11.0, [])
+
+
+def test_a_huge_first_number_is_no_first_sample() -> None:
+    source = Source()
+    assert source.tokens({"": 9.3e18}) == (None, [])
+    assert source.tokens({"": 50}) == (0.0, ["first sample"])
+    assert source.tokens({"": 2**53}) == (2.0**53 - 50, [])
+
+
+def test_a_nodes_counter_may_be_large_but_not_leap() -> None:
+    assert node_totals(2**65, 2**65 + 2**20) == [0.0, 2.0**20]
+    assert node_totals(5e12, 9.3e18, 9.3e18, 5e12 + 64) == [0.0, None, None, 64.0]
+    assert node_totals(0, 2**53, 2.1 * 2**53) == [0.0, 2.0**53, None]
+    assert node_totals(7, "7.4e19", 9) == [0.0, None, 2.0], "more than 64 bits of words"
+
+
+def test_a_restart_to_a_huge_number_is_none_yet() -> None:
+    source = Source()
+    flops = 'vllm:estimated_flops_per_gpu_total{engine="0",model_name="m"} '
+    source.body(f"{flops}3e20\nprocess_start_time_seconds 10")
+    reading = source.body(f"{flops}5e21\nprocess_start_time_seconds 99")
+    assert np.isnan(reading.values[0])
+    assert source.body(f"{flops}4e17\nprocess_start_time_seconds 99").values.tolist() == [4e17]
+
+
+GAUGES = [
+    ('vllm:num_requests_running{engine="0"}', -3, None),
+    ('vllm:num_requests_running{engine="0"}', 0, 0),
+    ('vllm:kv_cache_usage_perc{engine="0"}', 7.5, None),
+    ('vllm:kv_cache_usage_perc{engine="0"}', 1.05, 1.05),
+    ('vllm:kv_cache_usage_perc{engine="0"}', 1.06, None),
+    ('tachograph_gpu_power_watts{gpu="0"}', -50, None),
+    ('tachograph_gpu_power_watts{gpu="0"}', 1e22, None),
+    ('tachograph_gpu_utilization_ratio{gpu="0"}', -3, None),
+    ('tachograph_gpu_temperature_celsius{gpu="0"}', -20, -20),
+    ('tachograph_gpu_temperature_celsius{gpu="0"}', -101, None),
+    ('tachograph_gpu_temperature_celsius{gpu="0"}', 1001, None),
+    ('tachograph_gpu_fan_speed_ratio{gpu="0"}', 1.2, 1.2),
+    ('tachograph_gpu_reading_state{gpu="0"}', 6, 6),
+    ('tachograph_gpu_reading_state{gpu="0"}', 7, None),
+]
+
+
+@pytest.mark.parametrize(("line", "number", "expected"), GAUGES)
+def test_a_gauge_outside_its_range_is_unknown(line: str, number: float, expected: float | None) -> None:
+    reading = Source().body(f"{line} {number}")
+    assert reading.values.tolist() == [pytest.approx(float("nan") if expected is None else expected, nan_ok=True)]
+    assert reading.nonsense == (expected is None)
+
+
+def test_every_metric_has_limits_that_hold_its_own_marks() -> None:
+    for metric in catalog.METRICS:
+        if isinstance(metric, Metric) and metric.kind is not Kind.HISTOGRAM:
+            low, high, step = limits_of(metric)
+            marks = [mark for mark in (metric.limits.warning, metric.limits.critical) if mark] if metric.limits else []
+            assert low <= min([*marks, 0.0]) <= max([*marks, 0.0]) < high, metric.name
+            assert step > 0
