@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dashboard.live import current
 from dashboard.live.cache import offers
+from dashboard.live.fleet import by_cage, cage_rates
 from dashboard.live.scene import SHOWN_MS, WINDOWS_MS, Scene
 from storage.records import Episode
 from telemetry import ratios
@@ -96,14 +97,46 @@ def _running(scene: Scene, span_ms: float) -> Line | None:
     return _cut(frame, mean, scene, span_ms)
 
 
-def _recorded_cage(scene: Scene, span_ms: float) -> Line | None:
-    """Busiest cage ∕ the largest capacity of a cage."""
-    part = scene.nodes.select(lambda series: series.metric == network.CAGE_CAPACITY.name)
-    capacity = current.newest(part, scene.tick)
+RECEIVE_USE = replace(
+    quotients.INTERCONNECT_USE,
+    name="interconnect_receive_ratio",
+    numerator=(network.RDMA_RECEIVE, network.NETDEV_RECEIVE),
+)
+"""As the catalogue's ratio, of what a cage receives."""
+
+
+def _uses(scene: Scene) -> list[float]:
+    """Use of every cage in each direction, NaN where unknown.
+
+    While no capacity changed inside the window, it is the rates that are known already, by the capacities: the ratio's
+    own integral says the same at ten times the cost.
+    """
+    rows = scene.node_rows(network.CAGE_CAPACITY)
+    recent = scene.nodes.between(scene.tick - SMOOTH_MS, scene.tick).values[rows]
+    if np.any(recent != recent[:, -1:], where=~np.isnan(recent)):
+        both = (quotients.INTERCONNECT_USE, RECEIVE_USE)
+        return [use for ratio in both for use in cage_rates(scene, ratio).values()]
+    capacity = {by_cage(scene.nodes.series[row]): float(scene.node_now[row]) for row in rows}
+    rates = (quotients.INTERCONNECT_TRANSMIT, quotients.INTERCONNECT_RECEIVE)
+    carried = [one for ratio in rates for one in cage_rates(scene, ratio).items()]
+    return [rate / capacity[cage] for cage, rate in carried if capacity.get(cage, 0.0) > 0]
+
+
+def _fabric(scene: Scene, span_ms: float) -> Line | None:
+    """Use of the cage that is used most, in either direction.
+
+    Over a span it is the recorded traffic of the busiest cage, by its capacity; where capacities differ, the busiest
+    cage need not be the one used most, and what the others carried was not recorded.
+    """
+    if span_ms <= 0:
+        most = max((use for use in _uses(scene) if math.isfinite(use)), default=math.nan)
+        return np.array([scene.tick]), np.array([most])
+    capacity = scene.node_now[scene.node_rows(network.CAGE_CAPACITY)]
+    known = np.unique(capacity[np.isfinite(capacity)])
     frame = scene.engines.select(lambda series: series.metric == cluster.CLUSTER_WORST_CAGE.name)
-    if not frame.series or not np.isfinite(capacity).any():
+    if not frame.series or len(known) != 1:
         return None
-    return _cut(frame, frame.values[0] / np.nanmax(capacity), scene, span_ms)
+    return _cut(frame, frame.values[0] / known[0], scene, span_ms)
 
 
 def _foreign(scene: Scene, span_ms: float) -> Line | None:
@@ -149,7 +182,7 @@ def factors(scene: Scene) -> tuple[Factor, ...]:
         Factor("accepted_length", "Accepted length", length, quotients.ACCEPTED_LENGTH),
         Factor("draft_length", "Draft length", length, quotients.DRAFT_LENGTH, more_is_faster=None),
         Factor("foreign_prefill", "Foreign prefill", Unit.RATIO, engine.PROMPT_TOKENS, _foreign, more_is_faster=False),
-        Factor("fabric", "Fabric use", Unit.RATIO, use, _recorded_cage, more_is_faster=None),
+        Factor("fabric", "Fabric use", Unit.RATIO, use, _fabric, more_is_faster=None),
     )
 
 

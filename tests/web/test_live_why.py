@@ -11,10 +11,10 @@ import pytest
 from dashboard.live.factors import inside
 from dashboard.live.why import BASELINE_EVERY_MS, Baselines
 from storage.records import Episode
-from telemetry.catalog import cluster, engine, gpu
+from telemetry.catalog import cluster, engine, gpu, network
 from telemetry.model import Metric, part
 from tests.web.conftest import MakeWeb, MakeWorld
-from tests.web.world import DEPLOYMENT, HEAD, NAN, World, constant, tick
+from tests.web.world import DEPLOYMENT, HEAD, NAN, World, constant, rising, tick
 
 SLOW_FROM, LAST = 270, 300
 
@@ -227,3 +227,45 @@ def test_baselines_are_kept_for_ten_seconds(make_world: MakeWorld, make_web: Mak
     assert kept.tick == tick(110)
     assert BASELINE_EVERY_MS == 10_000
     assert Baselines().values is None
+
+
+@pytest.mark.parametrize("metric", [network.RDMA_TRANSMIT, network.RDMA_RECEIVE], ids=lambda metric: metric.name)
+def test_fabric_use_is_of_each_cages_own_capacity(make_world: MakeWorld, make_web: MakeWeb, metric: Metric) -> None:
+    """One cable of 5 GB/s carries 3.64 GB/s; the others, of 25 GB/s, carry 10 GB/s at most."""
+
+    def change(world: World) -> None:
+        for series in list(world.series["spark-02"]):
+            if series.label("cage") == "p1" and series.metric == network.CAGE_CAPACITY.name:
+                world.series["spark-02"][series] = constant(5e9)
+            if series.label("cage") == "p1" and series.metric == metric.name:
+                world.series["spark-02"][series] = rising(1.82e9)
+        world.set("spark-03", network.RDMA_TRANSMIT, rising(5e9))
+        world.set(cluster.CLUSTER_TARGET, cluster.CLUSTER_WORST_CAGE, constant(10e9))
+
+    rows, _ = card(make_world, make_web, change)
+    assert (rows["fabric"]["now"], rows["fabric"]["baseline"]) == ("72.8 %", "–")
+
+
+@pytest.mark.parametrize("metric", [network.RDMA_TRANSMIT, network.RDMA_RECEIVE], ids=lambda metric: metric.name)
+def test_fabric_use_where_a_link_became_slower(make_world: MakeWorld, make_web: MakeWeb, metric: Metric) -> None:
+    """5 s of 25 GB/s, 4 s of 5 GB/s and one in between make room for 160 GB, of which 3 GB/s × 10 s were used."""
+
+    def change(world: World) -> None:
+        for series in list(world.series["spark-02"]):
+            if series.label("cage") == "p1" and series.metric == network.CAGE_CAPACITY.name:
+                world.series["spark-02"][series] = lambda number: 25e9 if number <= LAST - 5 else 5e9
+            if series.label("cage") == "p1" and series.metric == metric.name:
+                world.series["spark-02"][series] = rising(1.5e9)
+
+    rows, _ = card(make_world, make_web, change)
+    assert rows["fabric"]["now"] == "18.8 %"
+
+
+def test_fabric_use_of_cages_without_a_capacity_is_unknown(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    rows, _ = card(make_world, make_web, lambda world: world.drop(network.CAGE_CAPACITY.name))
+    assert (rows["fabric"]["now"], rows["fabric"]["baseline"], rows["fabric"]["level"]) == ("–", "–", "unknown")
+
+
+def test_fabric_use_passes_over_a_cage_that_is_not_known(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    rows, _ = card(make_world, make_web, lambda world: world.set("spark-01", network.RDMA_TRANSMIT, constant(NAN)))
+    assert (rows["fabric"]["now"], rows["fabric"]["baseline"]) == ("0.8 %", "0.8 %")
