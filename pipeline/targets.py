@@ -23,6 +23,7 @@ from pipeline.resume import Left
 from pipeline.worker import Arrival, Reader, Sample
 from storage.records import TargetRow
 from telemetry.catalog import engine, host
+from telemetry.model import Scope
 from telemetry.states import Before, TargetState, Verdict, silent_engine, silent_node
 
 STATE_EVERY_MS = 10_000.0
@@ -99,7 +100,7 @@ class Target:
         self.warnings: tuple[int, int] = (0, 0)
         self._clock = clock
         self._client = TargetClient(config.url, clock=monotonic, token=config.token)
-        self._pages = PageReader(config.name)
+        self._pages = PageReader(config.name, scopes=(Scope.NODE if self.is_node else Scope.ENGINE,))
         self._reader = Reader(config, left)
         self._state_at_ms = float("-inf")
         self._answers: deque[float] = deque(maxlen=ANSWERS)

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from collectors.scrape.aliases import ENTRIES, INFOS, Entry, dialect_of
+from collectors.scrape.aliases.agent import AGENT
 from collectors.scrape.aliases.row import Dialect, Row
-from telemetry.model import Fold, Kind, Metric, part
+from telemetry.model import Fold, Kind, Metric, Scope, part
 
 PROCESS_START = "process_start_time_seconds"
 CREATED = "_created"
@@ -51,6 +52,14 @@ class Line:
 def is_known(name: str) -> bool:
     """Whether a sample of this name is worth reading at all."""
     return name in ENTRIES or name in INFOS or name == PROCESS_START or _marks_creation(name)
+
+
+def scope_of(name: str) -> Scope | None:
+    """What a sample of this name speaks of, None where that does not matter (the start of whatever process)."""
+    dialect = dialect_of(name)
+    if dialect is None:
+        return None
+    return Scope.NODE if dialect is AGENT else Scope.ENGINE
 
 
 def family_of(name: str) -> str:

@@ -8,17 +8,17 @@ The page is untrusted: lines, labels, the number of lines and the memory of seen
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 import numpy.typing as npt
 from prometheus_client.parser import text_string_to_metric_families
 
 from collectors.scrape.layout import Admission, Plan, build
-from collectors.scrape.lines import Line, family_of, is_known, understand
+from collectors.scrape.lines import Line, family_of, is_known, scope_of, understand
 from collectors.scrape.page import Layout, Page
 from telemetry.frame import Floats
-from telemetry.model import UNKNOWN
+from telemetry.model import UNKNOWN, Scope
 
 MAX_LINE = 16_384
 MAX_LABELS = 128
@@ -45,8 +45,16 @@ class PageReader:
     ('vllm', 'requests_running', 3.0)
     """
 
-    def __init__(self, target: str, cap_series: int = 4000, max_seen_bytes: int = MAX_SEEN_BYTES) -> None:
+    def __init__(
+        self,
+        target: str,
+        cap_series: int = 4000,
+        max_seen_bytes: int = MAX_SEEN_BYTES,
+        scopes: Collection[Scope] = (Scope.ENGINE, Scope.NODE),
+    ) -> None:
+        """scopes: what the target may speak of; families of others are dropped."""
         self._target = target
+        self._scopes = frozenset(scopes)
         self._admission = Admission(cap_series)
         self._cap_lines = cap_series * LINES_PER_SERIES
         self._max_seen_bytes = max_seen_bytes
@@ -147,7 +155,7 @@ class PageReader:
         match = _NAME.match(text)
         if not text or text[0] == _HASH:
             return _COMMENT
-        if match is not None and not is_known(match.group().decode("ascii")):
+        if match is not None and not self._admits(match.group().decode("ascii")):
             return self._drop(match.group().decode("ascii"), key)
         sample = self._parse(text)
         if sample is None:
@@ -176,8 +184,12 @@ class PageReader:
             return None
         return sample.name, labels, _float(sample.value), sample.timestamp is None
 
+    def _admits(self, name: str) -> bool:
+        """Whether a sample of this name is worth reading: a node may not speak for an engine, nor the other way."""
+        return is_known(name) and scope_of(name) in (None, *self._scopes)
+
     def _slot(self, name: str, labels: Mapping[str, str]) -> int:
-        if not is_known(name):
+        if not self._admits(name):
             return self._family(family_of(name))
         line = understand(name, labels)
         if line is None:

@@ -10,7 +10,7 @@ import pytest
 from collectors.scrape.engines import STATISTICS, recognise
 from collectors.scrape.page import Layout, Page
 from collectors.scrape.text import PageReader
-from telemetry.model import Fold, Series
+from telemetry.model import Fold, Scope, Series
 from tests.scrape.recordings import per_engine, total
 
 
@@ -158,6 +158,28 @@ def test_agent() -> None:
     assert page.raw.tolist() == [400, 130000000000, 1796000000.5]
     assert page.started_s is None, "the machine's counters live through a restart of the agent"
     assert "model" not in page.layout.facts
+
+
+POWER, TOKENS = 'tachograph_gpu_power_watts{gpu="0"} 100000', 'vllm:generation_tokens_total{engine="0"} 5'
+
+
+@pytest.mark.parametrize(
+    ("scopes", "metrics", "engine", "dropped"),
+    [
+        ((Scope.ENGINE,), ["generation_tokens_total"], "vllm", 2),
+        ((Scope.NODE,), ["gpu_power_watts"], "agent", 1),
+        ((Scope.NODE, Scope.ENGINE), ["gpu_power_watts", "generation_tokens_total"], "agent", 0),
+    ],
+)
+def test_a_target_speaks_only_of_what_it_is(
+    scopes: tuple[Scope, ...], metrics: list[str], engine: str, dropped: int
+) -> None:
+    quoted = '{"tachograph_gpu_fan_speed_ratio",gpu="0"} 1'
+    lines = [POWER, TOKENS, *([quoted] if scopes == (Scope.ENGINE,) else []), "process_start_time_seconds 7"]
+    page = PageReader("e", scopes=scopes).read("\n".join(lines).encode())
+    assert [series.metric for series in page.layout.series] == metrics
+    assert (page.layout.engine, page.layout.dropped_families, page.bad_lines) == (engine, dropped, 0)
+    assert page.started_s == (None if engine == "agent" else 7.0)
 
 
 @pytest.mark.parametrize(
