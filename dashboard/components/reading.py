@@ -18,7 +18,7 @@ def noted(*parts: str | Component) -> Component:
     return html.Div(list(parts), className="note")
 
 
-def reading(label: str, key: str, *note: str | Component, class_name: str = "") -> Component:
+def reading(label: str | Children, key: str, *note: str | Component, class_name: str = "") -> Component:
     """A labelled reading with a note below it. The reason why it is unknown stands where the note stood."""
     return html.Div(
         [

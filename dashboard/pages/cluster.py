@@ -45,13 +45,20 @@ def speed() -> Component:
     return html.Div([decode, prefill], className="speeds")
 
 
+def latency(name: str, key: str) -> Component:
+    """A latency's middle, p95 and window; the label says what the middle is, which may be a mean (`cards.js`)."""
+    label: list[Component | str] = [f"{name} ", html.Span("p50", **{"data-statistic": f"{key}.p50"})]
+    high = html.Span(["p95 ", cell(f"{key}.p95"), " · "], **{"data-percentile": f"{key}.p95"})
+    return reading(label, f"{key}.p50", high, cell(f"{key}.window", "words"))
+
+
 def vitals() -> Component:
     """Eight readings of engine, machine and fabric."""
     return html.Section(
         [
             reading("Requests running", "requests.running", cell("requests.waiting"), " waiting"),
-            reading("TTFT p50", "ttft.p50", "p95 ", cell("ttft.p95"), " · ", cell("ttft.window", "words")),
-            reading("ITL p50", "itl.p50", "p95 ", cell("itl.p95"), " · ", cell("itl.window", "words")),
+            latency("TTFT", "ttft"),
+            latency("ITL", "itl"),
             reading("Acceptance", "acceptance", "length ", cell("accepted_length")),
             reading("KV cache", "kv", "in use"),
             reading("Prefix hits", "prefix_hits", "of prompt tokens"),

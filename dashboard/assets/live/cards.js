@@ -3,6 +3,12 @@
 import { element, fitCanvas, setAttribute, setCell, setText } from "./dom.js";
 import { colour, onThemeChange } from "./theme.js";
 
+// A latency of which too little was observed for a percentile is a mean, and its unit says so.
+const MEAN = /\s?mean$/;
+
+// A reason without what stands in brackets: where one points at it, all of it is told.
+const shorter = (reason) => reason.replace(/ \(.*\)$/, "");
+
 // Most that the sparkline shows.
 const SPARK_MS = 300000;
 
@@ -15,6 +21,9 @@ export class Cards {
       this.places.set(key, [...(this.places.get(key) ?? []), place]);
     }
     this.readings = new Map([...root.querySelectorAll("[data-reading]")].map((place) => [place.dataset.reading, place]));
+    this.panels = [...new Set([...this.readings.values()].map((place) => place.closest(".panel")))];
+    this.statistics = [...root.querySelectorAll("[data-statistic]")];
+    this.percentiles = [...root.querySelectorAll("[data-percentile]")];
     this.names = [...root.querySelectorAll("[data-point-name]")];
     this.why = root.querySelector("[data-why]");
     this.spark = root.querySelector("[data-spark]");
@@ -35,7 +44,10 @@ export class Cards {
 
   update(changed) {
     const { cells } = this.state.message;
-    for (const key of changed.cells ?? Object.keys(cells)) this.setCell(key, cells[key]);
+    const keys = changed.cells ?? Object.keys(cells);
+    for (const key of keys) this.setCell(key, cells[key]);
+    if (keys.length) this.setStatistics(cells);
+    if (keys.some((key) => this.readings.has(key))) this.setReasons(cells);
     if (changed.why ?? true) this.setRows();
     for (const place of this.names) {
       const name = this.state.message.points[place.dataset.pointName];
@@ -44,24 +56,41 @@ export class Cards {
     this.drawSpark();
   }
 
-  setCell(key, cell) {
-    for (const place of this.places.get(key) ?? []) setCell(place, cell);
-    const reading = this.readings.get(key);
-    if (!reading) return;
-    const unknown = cell[2] === "unknown" && cell[3];
-    setAttribute(reading, "data-unknown", unknown ? "true" : "");
-    setText(reading.querySelector("[data-reason]"), unknown ? cell[3] : "");
+  setCell(key, [number, unit, ...rest]) {
+    for (const place of this.places.get(key) ?? []) setCell(place, [number, unit.replace(MEAN, ""), ...rest]);
+  }
+
+  // The label tells what the number is; of a percentile that is a mean as well nothing is said twice.
+  setStatistics(cells) {
+    const mean = (key) => MEAN.test(cells[key]?.[1] ?? "");
+    for (const place of this.statistics) setText(place, mean(place.dataset.statistic) ? "mean" : "p50");
+    for (const place of this.percentiles) setAttribute(place, "hidden", mean(place.dataset.percentile) ? "true" : "");
+  }
+
+  // Why readings are unknown, each reason once in a panel; the others tell it where one points at them.
+  setReasons(cells) {
+    const said = new Map(this.panels.map((panel) => [panel, new Set()]));
+    for (const [key, reading] of this.readings) {
+      const reason = cells[key]?.[2] === "unknown" ? cells[key][3] : "", seen = said.get(reading.closest(".panel"));
+      setAttribute(reading, "data-unknown", reason ? "true" : "");
+      setAttribute(reading, "title", reason);
+      setText(reading.querySelector("[data-reason]"), seen.has(reason) ? "" : shorter(reason));
+      seen.add(reason);
+    }
   }
 
   setRows() {
     if (!this.why) return;
     const { why } = this.state.message;
     if (why.length !== this.rows.size || why.some((row) => !this.rows.has(row.key))) this.buildRows(why);
+    const said = new Set();
     for (const row of why) {
+      const reason = row.now === "–" && !said.has(row.reason) ? row.reason : "";
+      said.add(reason);
       const line = this.rows.get(row.key);
       setAttribute(line, "data-level", row.level);
       setText(line.children[0].firstChild, row.label);
-      setText(line.children[0].lastChild, row.now === "–" ? row.reason : "");
+      setText(line.children[0].lastChild, shorter(reason));
       ["now", "baseline", "change"].forEach((field, index) => setText(line.children[index + 1], row[field]));
       setAttribute(line, "title", row.reason);
     }
