@@ -27,6 +27,8 @@ CASES: list[tuple[str, str, Any]] = [
     ("plots", "new m.Grid([1000, 2000], 1000).place([], 1)", [None, None]),
     ("plots", "(() => { const s = [[null, 1, null, 3], [null, 3, null, 5]]; m.closeSpans(s); return s; })()",
      [[0, 1, 2, 3], [0, 3, 2, 5]]),
+    ("history", "[[1, 3, null], [1, 3, 3], [1, 3, 1], [2, 2, 5], [null, null, 1]].map((a) => m.touch(...a))",
+     [[1, 3], [3, 1], [1, 3], [2], [None]]),
     ("paint", "m.stamp(0).length", 23),
     ("history", "m.firstKnown({ t: [5, 6, 7], v: [null, 1, 2] })", 6),
     ("history", "m.firstKnown({ t: [5, 6], min: [0, 0], max: [3, null], mean: [1, 1] })", 5),

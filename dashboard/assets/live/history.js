@@ -152,11 +152,19 @@ function nameOf(line, labels) {
   return [line.label, ...told.map(([, value]) => value.replaceAll("_", " "))].filter(Boolean).join(" ");
 }
 
-// A reduced line goes from each bin's least to its most, so that peaks survive.
+// A reduced line touches each bin's least and its most, so that peaks survive; first the one that is nearer to where the
+// line comes from, or a calm line would look like a saw.
+export function touch(low, high, before) {
+  if (low === high || low === null) return [low];
+  return before !== null && Math.abs(before - high) < Math.abs(before - low) ? [high, low] : [low, high];
+}
+
 function trace(chart, line, series, at) {
   const x = [], y = [], { t } = series, low = series.min ?? series.mean, high = series.max ?? series.mean;
+  let before = null;
   t.forEach((tick, index) => {
-    const values = series.v ? [series.v[index]] : low === high ? [low[index]] : [low[index], high[index]];
+    const values = series.v ? [series.v[index]] : touch(low[index], high[index], before);
+    before = values.at(-1);
     for (const value of values) {
       x.push(stamp(tick));
       y.push(value === null ? null : value * chart.scale);
