@@ -71,5 +71,6 @@ def silent_engine(failure: TargetState, detail: str, before: Before) -> Verdict:
     if before.running == 0 and not before.fatal:
         return Verdict(TargetState.STOPPED, "nothing listens there; no request ran when it went: stopped on purpose")
     if before.ever and before.running:
-        return Verdict(TargetState.UNREACHABLE, f"nothing listens there; {before.running:g} requests ran when it went")
+        ran = "1 request" if before.running == 1 else f"{before.running:g} requests"
+        return Verdict(TargetState.UNREACHABLE, f"nothing listens there; {ran} ran when it went")
     return Verdict(TargetState.REFUSED, "nothing listens there")

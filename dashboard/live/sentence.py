@@ -81,9 +81,11 @@ def _head(scene: Scene) -> tuple[str, str]:
     """First half of the sentence, with its level."""
     nodes = len(scene.node_targets)
     here = sum(scene.alive(target) for target in scene.node_targets)
-    where = f" on {here} of {nodes} nodes" if here < nodes else f" on {_nodes(nodes)}" if nodes else ""
+    counted = f"{here} of {nodes} nodes" if here < nodes else _nodes(nodes)
     if not scene.engine_targets:
-        return f"Watching{where[3:]}, no engine", "ok"
+        return f"Watching {counted}, no engine", "ok"
+    # A node whose agent does not answer may serve all the same.
+    where = f" ({counted} answer)" if here < nodes else f" on {counted}" if nodes else ""
     states = {target.name: engine_state(scene, target) for target in scene.engine_targets}
     serving = [target for target in scene.engine_targets if states[target.name] in SERVING]
     if serving:

@@ -41,6 +41,7 @@ def test_silent_node(failure: S, before: Before, state: S, reason: str) -> None:
         (S.REFUSED, Before(ever=True, running=0), S.STOPPED, "stopped on purpose"),
         (S.REFUSED, Before(ever=True, running=0, fatal=True), S.REFUSED, "nothing listens there"),
         (S.REFUSED, Before(ever=True, running=2), S.UNREACHABLE, "2 requests ran when it went"),
+        (S.REFUSED, Before(ever=True, running=1), S.UNREACHABLE, "1 request ran when it went"),
         (S.REFUSED, Before(ever=True, running=2, fatal=True), S.UNREACHABLE, "2 requests ran when it went"),
         (S.REFUSED, Before(memory_rising=True), S.LOADING, "GPU memory is filling"),
         (S.REFUSED, Before(ever=True, memory_rising=True, running=0), S.RESTARTING, "a restart"),

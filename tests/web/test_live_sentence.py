@@ -158,7 +158,7 @@ def test_a_lost_node_is_never_green(make_world: MakeWorld, make_web: MakeWeb) ->
     message = web.step()
     assert message["sentence"] == {
         "level": "critical",
-        "text": "spark-03 refuses the connection (no agent listens) · Serving Kimi-K3 on 3 of 4 nodes",
+        "text": "spark-03 refuses the connection (no agent listens) · Serving Kimi-K3 (3 of 4 nodes answer)",
         "worst": "spark-03",
     }
     assert message["title"] == "⚠ spark-03 refuses the connection (no agent listens) · Tachograph"
@@ -174,17 +174,17 @@ def test_a_node_whose_samples_stop_is_silent_whatever_its_row_says(make_world: M
     world.silent["spark-03"] = 50
     world.run(0, 60)
     message = make_web(world).step()
-    assert message["sentence"]["text"] == "spark-03 has been silent for 11.0 s · Serving Kimi-K3 on 3 of 4 nodes"
+    assert message["sentence"]["text"] == "spark-03 has been silent for 11.0 s · Serving Kimi-K3 (3 of 4 nodes answer)"
     assert message["sentence"]["level"] == "critical"
 
 
 @pytest.mark.parametrize(
     ("state", "level", "text"),
     [
-        ("stopped", "idle", "Serving Kimi-K3 on 3 of 4 nodes; spark-03 was stopped"),
-        ("not yet scraped", "unknown", "Serving Kimi-K3 on 3 of 4 nodes; spark-03 has not been read yet"),
-        ("timed out", "critical", "spark-03 does not answer in time · Serving Kimi-K3 on 3 of 4 nodes"),
-        ("strange", "critical", "spark-03 strange · Serving Kimi-K3 on 3 of 4 nodes"),
+        ("stopped", "idle", "Serving Kimi-K3 (3 of 4 nodes answer); spark-03 was stopped"),
+        ("not yet scraped", "unknown", "Serving Kimi-K3 (3 of 4 nodes answer); spark-03 has not been read yet"),
+        ("timed out", "critical", "spark-03 does not answer in time · Serving Kimi-K3 (3 of 4 nodes answer)"),
+        ("strange", "critical", "spark-03 strange · Serving Kimi-K3 (3 of 4 nodes answer)"),
     ],
 )
 def test_states_of_a_silent_node(make_world: MakeWorld, make_web: MakeWeb, state: str, level: str, text: str) -> None:
@@ -199,7 +199,7 @@ def test_several_lost_nodes_are_listed(make_world: MakeWorld, make_web: MakeWeb)
         world.set("spark-03", gpu.GPU_CLOCK_EVENT_REASONS, constant(0x20))
 
     assert told(make_world, make_web, change)["text"] == (
-        "spark-01, spark-02 and 1 more do not answer in time and 1 more · Serving Kimi-K3 on 1 of 4 nodes"
+        "spark-01, spark-02 and 1 more do not answer in time and 1 more · Serving Kimi-K3 (1 of 4 nodes answer)"
     )
 
 
