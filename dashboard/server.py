@@ -12,7 +12,7 @@ from flask import Blueprint, Flask
 from gunicorn.app.base import BaseApplication
 from gunicorn.workers.gthread import ThreadWorker
 
-from dashboard import security
+from dashboard import dispatch, security
 from dashboard.api import demo, health, routes, stream
 from dashboard.app import create_app
 from dashboard.config import WebConfig
@@ -58,6 +58,7 @@ def build(process: WebProcess, *, pages: bool = True) -> Flask:
     if pages:
         app = create_app(process, server=server)
         security.allow_scripts(server, app.csp_hashes())
+        dispatch.install(server, app)
     return server
 
 
