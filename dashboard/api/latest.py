@@ -11,6 +11,7 @@ import numpy as np
 from dashboard import formatting
 from dashboard.api import parameters
 from dashboard.api.lists import number
+from dashboard.api.percentiles import Percentiles, Place, percentiles
 from dashboard.live import current
 from dashboard.live.cells import level
 from dashboard.live.reasons import stored_metrics, target_reason
@@ -20,19 +21,19 @@ from dashboard.sources import Sources
 from telemetry import catalog, ratios
 from telemetry.catalog import cluster
 from telemetry.frame import Frame
+from telemetry.histograms import Estimate
 from telemetry.model import Kind, Metric, Ratio, Scope, Series
 
-KNOWN = ("metric", "node", "engine", "deployment")
+KNOWN = ("metric", "node", "engine", "deployment", "quantile")
 REACH_MS = 300_000 + ratios.SILENT_MS + int(current.MARGIN_MS)
 """The longest window of a ratio."""
+MEDIAN = 0.5
+IDLE = "nothing happened in its window"
 SCOPES = {"node": (Scope.NODE, Scope.TARGET), "engine": (Scope.ENGINE, Scope.TARGET)}
 
-Place = tuple[str, tuple[tuple[str, str], ...]]
-"""A target and labels."""
 
-
-def read(arguments: Mapping[str, str], sources: Sources) -> tuple[set[str] | None, list[Metric | Ratio]]:
-    """(targets or None for all, metrics) that a request asks for."""
+def read(arguments: Mapping[str, str], sources: Sources) -> tuple[set[str] | None, list[Metric | Ratio], float]:
+    """(targets or None for all, metrics, quantile of histograms) that a request asks for."""
     parameters.only(arguments, KNOWN)
     wanted = arguments.get("metric")
     metrics = list(catalog.METRICS) if wanted is None else [parameters.metric(name) for name in wanted.split(",")]
@@ -44,32 +45,73 @@ def read(arguments: Mapping[str, str], sources: Sources) -> tuple[set[str] | Non
     if "deployment" in arguments:
         name = parameters.one_of("deployment", arguments["deployment"], sources.deployments())
         chosen = {cluster.DEPLOYMENT_PREFIX + name}
-    return chosen, metrics
+    return chosen, metrics, parameters.number("quantile", arguments.get("quantile", str(MEDIAN)), 0.0, 1.0)
 
 
 def latest(
-    sources: Sources, scene: Scene, targets: set[str] | None, metrics: Iterable[Metric | Ratio]
+    sources: Sources,
+    scene: Scene,
+    targets: set[str] | None,
+    metrics: Iterable[Metric | Ratio],
+    quantile: float = MEDIAN,
 ) -> dict[str, Any]:
-    """{values: [{metric, unit, labels, t, v, state, reason}]}; histograms stand in it as their means.
+    """{values: [{metric, unit, labels, t, v, state, reason}]}; of histograms also kind, relation, count, window_ms.
 
     While the collector is silent, nothing that it once wrote is of now.
     """
-    wanted = [metric for metric in metrics if metric.kind is not Kind.HISTOGRAM]
+    wanted = list(metrics)
     silent = silent_collector(scene)
-    names = {part.name for metric in wanted for part in stored_metrics(metric)}
-    crossing = any(metric.scope is Scope.CLUSTER and isinstance(metric, Ratio) for metric in wanted)
-    chosen = None if targets is None or crossing else sorted(targets)
-    frame = sources.frame(names, scene.tick - REACH_MS, scene.tick, chosen)
+    frame = _frame(sources, scene, targets, wanted)
+    latencies = percentiles(sources, scene.tick, _histograms(wanted, targets, scene), quantile)
     values: list[dict[str, Any]] = []
     for metric in wanted:
-        found = _ratio(metric, frame, scene) if isinstance(metric, Ratio) else _stored(metric, frame, scene)
+        latency = latencies.get(metric.name, Percentiles())
+        found: Found
+        if metric.kind is Kind.HISTOGRAM:
+            found = {place: (_value(one.value), scene.tick) for place, one in latency.found.items()}
+        else:
+            found = _ratio(metric, frame, scene) if isinstance(metric, Ratio) else _stored(metric, frame, scene)
         for place in _expected(metric, found, scene, sources, targets):
+            one = latency.found.get(place) if silent is None else None
             value, tick = found.get(place, (math.nan, None)) if silent is None else (math.nan, None)
-            values.append(_entry(metric, place, value, tick, silent.text if silent else "", scene))
+            reason = silent.text if silent else IDLE if one is not None and one.count == 0 else ""
+            entry = _entry(metric, place, value, tick, reason, scene)
+            values.append(entry | (_besides(one, latency.window_ms) if metric.kind is Kind.HISTOGRAM else {}))
     return {"values": values}
 
 
-Found = dict[Place, tuple[float, int | None]]
+def _frame(sources: Sources, scene: Scene, targets: set[str] | None, wanted: Iterable[Metric | Ratio]) -> Frame:
+    """What all but the histograms are read from; a cluster ratio over some nodes still needs every engine."""
+    plain = [metric for metric in wanted if metric.kind is not Kind.HISTOGRAM]
+    names = {part.name for metric in plain for part in stored_metrics(metric)}
+    crossing = any(metric.scope is Scope.CLUSTER and isinstance(metric, Ratio) for metric in plain)
+    chosen = None if targets is None or crossing else sorted(targets)
+    return sources.frame(names, scene.tick - REACH_MS, scene.tick, chosen)
+
+
+def _histograms(wanted: Iterable[Metric | Ratio], targets: set[str] | None, scene: Scene) -> list[Metric]:
+    """The histograms to read: none where no engine is asked for."""
+    if targets is not None and not targets & {target.name for target in scene.engine_targets}:
+        return []
+    return [metric for metric in wanted if isinstance(metric, Metric) and metric.kind is Kind.HISTOGRAM]
+
+
+def _value(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+def _besides(one: Estimate | None, window_ms: int) -> dict[str, Any]:
+    """What stands beside a percentile: what it is, where it lies, and what it rests on."""
+    known = one is not None and one.value is not None
+    return {
+        "kind": one.kind if one is not None and known else None,
+        "relation": one.relation if one is not None and known else None,
+        "count": None if one is None else number(one.count),
+        "window_ms": None if one is None else window_ms,
+    }
+
+
+Found = Mapping[Place, tuple[float, int | None]]
 
 
 def _stored(metric: Metric, frame: Frame, scene: Scene) -> Found:
@@ -111,7 +153,7 @@ def _expected(
 
 
 def _entry(
-    metric: Metric | Ratio, place: Place, value: float, tick: int | None, silence: str, scene: Scene
+    metric: Metric | Ratio, place: Place, value: float, tick: int | None, reason: str, scene: Scene
 ) -> dict[str, Any]:
     known = math.isfinite(value)
     entry: dict[str, Any] = {
@@ -121,7 +163,7 @@ def _entry(
         "t": tick if known else None,
         "v": number(value),
         "state": level(value, metric.limits),
-        "reason": "" if known else silence or why(metric, place[0], scene),
+        "reason": "" if known else reason or why(metric, place[0], scene),
     }
     if known and isinstance(metric, Metric) and metric.kind is Kind.STATE:
         entry["text"] = formatting.state(value, metric.states)
@@ -134,5 +176,4 @@ def why(metric: Metric | Ratio, target: str, scene: Scene) -> str:
     row = next((one for one in scene.targets if one.name == target), None)
     told = [target_reason(one, names, scene) for one in ([row] if row else scene.targets)]
     shown = any(series.metric in names for series in (*scene.nodes.series, *scene.engines.series))
-    idle = "nothing happened in its window" if isinstance(metric, Ratio) and shown else "not offered"
-    return next(filter(None, told), idle)
+    return next(filter(None, told), IDLE if isinstance(metric, Ratio) and shown else "not offered")

@@ -83,8 +83,8 @@ def register_reading(routes: Blueprint, process: WebProcess) -> None:
 
     @routes.get("/latest")
     def get_latest() -> Response:
-        targets, metrics = latest.read(arguments(latest.KNOWN), sources)
-        return answer(latest.latest(sources, process.scene(), targets, metrics))
+        targets, metrics, quantile = latest.read(arguments(latest.KNOWN), sources)
+        return answer(latest.latest(sources, process.scene(), targets, metrics, quantile))
 
     @routes.get("/series")
     def get_series() -> Response:

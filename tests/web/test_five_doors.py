@@ -101,6 +101,34 @@ def test_first_screen(web: Web, key: str) -> None:
         assert formatting.text(value, metric.unit) == text
 
 
+@pytest.mark.parametrize(("key", "metric"), [("ttft", engine.TTFT), ("itl", engine.ITL)])
+def test_percentiles(web: Web, key: str, metric: Metric) -> None:
+    message = web.process.hub.latest()[1]
+    assert message is not None
+    for name, quantile in (("p50", "0.5"), ("p95", "0.95")):
+        told = through_latest(web, metric, quantile=quantile)
+        assert formatting.text(told, metric.unit) == shown(message["cells"][f"{key}.{name}"])
+
+
+def test_a_percentile_of_few_requests_has_the_pages_window(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    """A request in ten seconds: 100 of them take 1000 s, and slower ones before are in neither answer."""
+    world = make_world()
+    for series in list(world.series["head"]):
+        if series.metric.startswith(engine.TTFT.name):
+            share = {"1.0": 0.0, "5.0": 0.5}.get(series.label("le") or "", 1.0)
+            slow = 0.0 if "le" in dict(series.labels) and series.label("le") in ("1.0", "5.0") else 0.1
+            rate = 0.1 * share * (4.0 if series.metric.endswith("_sum") else 1.0)
+            world.series["head"][series] = lambda n, slow=slow, rate=rate: (  # type: ignore[misc]
+                slow * n if n < 200 else slow * 200 + rate * (n - 200)
+            )
+    world.run(0, 1400)
+    web = make_web(world)
+    cells = web.step()["cells"]
+    (one,) = web.get("latest?metric=time_to_first_token_seconds")["values"]
+    assert (one["count"], one["window_ms"]) == (pytest.approx(100), 1_000_000)
+    assert formatting.text(one["v"], engine.TTFT.unit) == shown(cells["ttft.p50"])
+
+
 @pytest.mark.parametrize("place", range(5))
 def test_node_tiles(web: Web, place: int) -> None:
     message = web.process.hub.latest()[1]
