@@ -77,12 +77,18 @@ class OwnMetrics(Collector):
         yield _gauge("web_resident_memory_bytes", "Resident memory of the web process.", resident_bytes())
 
     def _targets(self) -> Iterator[Metric]:
-        up = GaugeMetricFamily(_name("target_up"), "1 while a target answers.", labels=["target", "kind"])
+        age = commit_age_ms(self._process)
+        known = age is not None and age <= OLD_COMMIT_MS
+        up = GaugeMetricFamily(
+            _name("target_up"), "1 while a target answers, absent while unknown.", labels=["target", "kind"]
+        )
         interval = GaugeMetricFamily(_name("target_interval_seconds"), "Nominal interval.", labels=["target"])
         for target in self._process.sources.store.targets():
-            up.add_metric([target.name, target.kind], float(target.state == "ok"))
+            if known:
+                up.add_metric([target.name, target.kind], float(target.state == "ok"))
             interval.add_metric([target.name], target.interval_ms / 1000.0)
-        yield up
+        if up.samples:
+            yield up
         yield interval
 
     def _recorded(self) -> Iterator[Metric]:

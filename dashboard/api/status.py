@@ -71,7 +71,8 @@ def state_of(scene: Scene, row: TargetRow, problems: list[Problem]) -> tuple[str
 class Looks:
     """What the store and the tail say of all targets, asked once.
 
-    measured: what the collector measured of each scrape, by (target, metric). shown: metrics with a value, by target.
+    measured: what the collector measured of each scrape, by (target, metric); nothing while it is silent.
+    shown: metrics with a value, by target.
     resets: instants of the last hour at which counters started anew, by target. facts: by target and name.
     """
 
@@ -97,7 +98,7 @@ def look(sources: Sources, scene: Scene) -> Looks:
     for fact in sources.store.facts(at_ms=scene.now_ms):
         facts.setdefault(fact.target, {})[fact.name] = fact.value
     measured = {(one.target, one.metric): float(value) for one, value in zip(frame.series, values, strict=True)}
-    return Looks(measured, shown, resets, facts)
+    return Looks({} if silent_collector(scene) else measured, shown, resets, facts)
 
 
 def target(scene: Scene, row: TargetRow, problems: list[Problem], looks: Looks) -> dict[str, Any]:
@@ -137,8 +138,8 @@ def without_login(url: str) -> str:
 
 
 def not_offered(scene: Scene, row: TargetRow, looks: Looks) -> list[str]:
-    """Labels of the catalogue's metrics for this kind of target that it does not show; empty while it is silent."""
-    if not scene.alive(row):
+    """Labels of the catalogue's metrics for this kind of target that it does not show; empty while it is not read."""
+    if silent_collector(scene) or not scene.alive(row):
         return []
     shown = looks.shown.get(row.name, set())
     wanted = [metric for metric in catalog.METRICS if isinstance(metric, Metric) and metric.scope is SCOPES[row.kind]]
@@ -147,7 +148,7 @@ def not_offered(scene: Scene, row: TargetRow, looks: Looks) -> list[str]:
 
 def _deployments(sources: Sources, scene: Scene) -> list[dict[str, Any]]:
     found = members(sources, dict(scene.models))
-    doing = phases(scene)
+    doing = {} if silent_collector(scene) else phases(scene)
     order = (*SERVING, *PHASE_WORDS)
     nodes = [row.name for row in scene.node_targets]
     return [
@@ -169,6 +170,7 @@ def node(sources: Sources, scene: Scene, name: str) -> dict[str, Any] | None:
         return None
     state, grade, reason = state_of(scene, row, node_problems(scene))
     last = max(row.last_ok_ms or 0, scene.last_read.get(name, 0))
+    old = lost(row, scene) or silent_collector(scene) is not None
     events = sources.store.events(scene.now_ms - EVENTS_MS, scene.now_ms, name, MOST_EVENTS)
     return {
         "name": name,
@@ -177,8 +179,8 @@ def node(sources: Sources, scene: Scene, name: str) -> dict[str, Any] | None:
         "reason": reason,
         "age_s": (scene.now_ms - last) / 1000.0 if last else None,
         "facts": {fact.name: fact.value for fact in sources.store.facts(target=name, at_ms=scene.now_ms)},
-        "processes": [] if lost(row, scene) else list(row.detail.get("processes", ())),
-        "readings": dict(row.detail.get("readings", {})),
+        "processes": [] if old else list(row.detail.get("processes", ())),
+        "readings": {} if silent_collector(scene) else dict(row.detail.get("readings", {})),
         "events": [{"t": one.at_ms, "kind": one.kind, "text": one.text} for one in reversed(events)],
     }
 
