@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from collectors.scrape.page import Layout, Page
+from pipeline.first_use import Before, from_zero, plausible
 from pipeline.ranges import limits_of_lines
 from storage.records import Offset
 from telemetry import catalog
@@ -88,6 +89,7 @@ class Ingest:
         self._started_s = started_s
         self._starts: dict[str, float] = {}
         self._shape: Shape | None = None
+        self._before: Before | None = None
         self._was_empty = self._same_process = False
 
     def take(self, page: Page, tick: int) -> Reading:
@@ -101,9 +103,13 @@ class Ingest:
             self._known = {line: (raw, offset, True) for line, (raw, offset, _) in self._known.items()}
         raw = np.where((page.raw >= shape.limits[0]) & (page.raw <= shape.limits[1]), page.raw, np.nan)
         self._resume(shape, raw)
+        if shape.from_zero.any() and self._before is not None:
+            shape.from_zero &= plausible(page.layout, raw, (tick - self._before.tick) / 1000.0)
         raw[self._leaps(shape, raw)] = np.nan
         nonsense = int(np.count_nonzero(np.isnan(raw) & ~np.isnan(page.raw)))
         steps = self._advance(shape, raw)
+        whole = not page.bad_lines and not page.layout.refused_series
+        self._before = Before(page.layout, shape.raw, tick, whole, page.started_s is not None)
         values = page.layout.fold(np.where(shape.counters, raw + shape.offset, raw)) + shape.gone
         began_again = any(step is Step.RESTART and _of_engine(shape, place) for place, step in steps.items())
         return Reading(values, tuple(self._offsets(shape, steps, tick, changed)), restarted or began_again, nonsense)
@@ -198,7 +204,6 @@ class Ingest:
         ]
 
     def _learn(self, layout: Layout) -> Shape:
-        before = self._shape
         self._remember()
         counter = np.array([catalog.stored(series.metric).kind is Kind.COUNTER for series in layout.series], dtype=bool)
         known = [self._known.get(line, _NEVER_SEEN) for line in layout.lines]
@@ -210,7 +215,7 @@ class Ingest:
             offset=columns[:, 1].copy(),
             gone=self._gone(layout),
             reborn=columns[:, 2] == 1.0,
-            from_zero=self._from_zero(layout, before.layout if before else None),
+            from_zero=self._from_zero(layout),
             waiting=np.array([layout.series[place] in self._resumed for place in layout.source.tolist()], dtype=bool),
             limits=limits_of_lines(layout),
         )
@@ -226,22 +231,14 @@ class Ingest:
             state = zip(*(column.tolist() for column in columns), strict=True)
             self._known.update(zip(self._shape.layout.lines, state, strict=True))
 
-    def _from_zero(self, layout: Layout, before: Layout | None) -> Bools:
-        """Lines that appear at first use, and that the page before would have shown, had they been used.
-
-        Not when that page was another engine's, or not read in full. Nor where the lines of a series were all replaced:
-        those say in other words what the old ones had counted.
-        """
-        if before is None or before.engine != layout.engine or before.refused_series:
-            return np.zeros(len(layout.lines), dtype=bool)
-        homes = set(self._home.values())
+    def _from_zero(self, layout: Layout) -> Bools:
+        """New lines that stood at 0 on the page before. Not where the lines of a series were all replaced: those say
+        in other words what the old ones had counted."""
+        begun = {*self._home.values(), *self._left}
         kept = {self._home[line] for line in layout.lines if line in self._home}
-        counts = [
-            catalog.stored(series.metric).at_first_use and (series in kept or series not in homes)
-            for series in layout.series
-        ]
+        replaced = np.array([series in begun and series not in kept for series in layout.series], dtype=bool)
         new = np.array([line not in self._known for line in layout.lines], dtype=bool)
-        return np.asarray(np.array(counts, dtype=bool)[layout.source] & new)
+        return np.asarray(from_zero(layout, self._before, kept) & new & ~replaced[layout.source])
 
     def _gone(self, layout: Layout) -> Floats:
         present = set(layout.lines)

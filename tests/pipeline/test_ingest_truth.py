@@ -66,7 +66,7 @@ class Engine:
         if line.reborn:
             return line.raw if self.says_start or line.seen is not None else 0.0
         if line.seen is None:
-            return line.raw if self.pages else 0.0
+            return line.raw if self.pages and not self.says_start else 0.0
         return 0.0 if np.isnan(line.seen) else line.raw - line.seen
 
     def _layout(self, names: tuple[str, ...]) -> Layout:
