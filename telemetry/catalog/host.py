@@ -48,7 +48,7 @@ SYSTEM_POWER = _host(
 SYSTEM_ENERGY = _host(
     "system_energy_joules_total",
     "System energy",
-    "Energy by rail as the spbm driver counts it. The firmware's 32-bit millijoules begin again at 4.29 MJ, which is read as a restart: what is lost is at most one interval's energy.",
+    "Energy by rail as the spbm driver counts it. The firmware's 32-bit millijoules begin again at 4.29 MJ; the agent goes on counting over that while it lives.",
     Unit.JOULES,
     Kind.COUNTER,
     by=("rail",),
