@@ -14,6 +14,7 @@ from dashboard.api.lists import number
 from dashboard.api.percentiles import Percentiles, Place, percentiles
 from dashboard.live import current
 from dashboard.live.cells import level
+from dashboard.live.deployments import engines_of
 from dashboard.live.reasons import stored_metrics, target_reason
 from dashboard.live.scene import Scene
 from dashboard.live.sentence import silent_collector
@@ -33,7 +34,10 @@ SCOPES = {"node": (Scope.NODE, Scope.TARGET), "engine": (Scope.ENGINE, Scope.TAR
 
 
 def read(arguments: Mapping[str, str], sources: Sources) -> tuple[set[str] | None, list[Metric | Ratio], float]:
-    """(targets or None for all, metrics, quantile of histograms) that a request asks for."""
+    """(targets or None for all, metrics, quantile of histograms) that a request asks for.
+
+    A deployment is its recorded series and its engines; of several filters each leaves what the others left.
+    """
     parameters.only(arguments, KNOWN)
     wanted = arguments.get("metric")
     metrics = list(catalog.METRICS) if wanted is None else [parameters.metric(name) for name in wanted.split(",")]
@@ -41,11 +45,15 @@ def read(arguments: Mapping[str, str], sources: Sources) -> tuple[set[str] | Non
     for kind in ("node", "engine"):
         if kind in arguments:
             known = [target.name for target in sources.store.targets() if target.kind == kind]
-            chosen = {parameters.one_of(kind, arguments[kind], known)}
+            chosen = _both(chosen, {parameters.one_of(kind, arguments[kind], known)})
     if "deployment" in arguments:
         name = parameters.one_of("deployment", arguments["deployment"], sources.deployments())
-        chosen = {cluster.DEPLOYMENT_PREFIX + name}
+        chosen = _both(chosen, {cluster.DEPLOYMENT_PREFIX + name, *engines_of(name, sources)})
     return chosen, metrics, parameters.number("quantile", arguments.get("quantile", str(MEDIAN)), 0.0, 1.0)
+
+
+def _both(chosen: set[str] | None, mine: set[str]) -> set[str]:
+    return mine if chosen is None else chosen & mine
 
 
 def latest(

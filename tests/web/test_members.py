@@ -136,3 +136,25 @@ def test_history_misses_what_fell_silent_before_it_begins(make_world: MakeWorld,
     history = web.get("live?minutes=0.2")["history"]
     assert history["t"][0] == tick(68)
     assert history["points"]["decode"] == [None] * 10 + [20.0] * 3
+
+
+def owners(web: Web, query: str) -> list[tuple[str, float]]:
+    return [(one["labels"]["target"], one["v"]) for one in web.get(f"latest?{query}")["values"]]
+
+
+def test_latest_of_a_deployment_is_of_its_recorded_series_and_its_engines(
+    make_world: MakeWorld, make_web: MakeWeb
+) -> None:
+    world = make_world(nodes=1)
+    world.second("tail", "Qwen/Qwen3", deployment="Qwen3")
+    world.set("tail", engine.REQUESTS_RUNNING, constant(7.0))
+    world.run(0, 60)
+    web = make_web(world)
+    web.step()
+    both = "metric=requests_running,recorded_decode_tokens_per_second"
+    assert owners(web, f"{both}&deployment=Qwen3") == [("tail", 7.0), ("deployment/Qwen3", 30.0)]
+    assert owners(web, f"{both}&deployment=Kimi-K3") == [(HEAD, 3.0), ("deployment/Kimi-K3", 20.0)]
+    assert owners(web, f"{both}&deployment=Qwen3&engine=tail") == [("tail", 7.0)]
+    assert owners(web, f"{both}&deployment=Qwen3&engine={HEAD}") == []
+    assert owners(web, f"{both}&engine={HEAD}") == [(HEAD, 3.0)]
+    assert owners(web, "metric=decode_tokens_per_second&deployment=Qwen3") == [("tail", pytest.approx(30.0))]
