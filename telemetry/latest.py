@@ -9,32 +9,89 @@ import numpy as np
 from telemetry import ratios
 from telemetry.counters import NOMINAL_PER_GAP
 from telemetry.frame import Floats, Frame
-from telemetry.model import Ratio
+from telemetry.model import Kind, Metric, Ratio
+
+SHORTEST_MS = 5_000.0
+"""Of a young history a window is as long as what there is, but no shorter than this."""
 
 
-def ratio(wanted: Ratio, frame: Frame, key: ratios.Key, window_ms: float | None = None) -> dict[Hashable, float]:
+def ratio(
+    wanted: Ratio, frame: Frame, key: ratios.Key, window_ms: float | None = None, *, young: bool = False
+) -> dict[Hashable, float]:
     """Value of a ratio at the last tick of the frame, by group; the frame begins a window and SILENT_MS before it.
+
+    young: while fewer samples than a window exist, take it over those there are (`young_window`). Quotients of one
+    page's counters always are, since what cuts one side cuts the other.
 
     Of counters that were read regularly all is known from two places in each row; anything else (a gap, a restart, a
     missing sample, a gauge) goes the long way through `ratios.evaluate`.
     """
     window = wanted.window_s * 1000.0 if window_ms is None else window_ms
-    increases = regular_increase(frame, window) if not wanted.denominator and window > 0 else None
+    terms = (*wanted.numerator, *wanted.denominator)
+    part = ratios.paired(wanted, _of(terms, frame))
+    if not part.series or not len(part.ticks):
+        return {}
+    counters = window > 0 and all(term.kind is Kind.COUNTER for term in terms)
+    if ratios.same_page(wanted):
+        short = counters and regular_increase(part, window) is not None
+    else:
+        window = young_window(part, window) if young else window
+        short = counters
+    if not short:
+        return {group: float(values[-1]) for group, values in ratios.evaluate(wanted, part, key, window).items()}
+    return _from_sides(wanted, part, key, window)
+
+
+def _of(terms: tuple[Metric, ...], frame: Frame) -> Frame:
+    names = {term.name for term in terms}
+    if all(series.metric in names for series in frame.series):
+        return frame
+    return frame.select(lambda series: series.metric in names)
+
+
+def young_window(frame: Frame, window_ms: float) -> float:
+    """The window, or as much of it as there are samples for while watching has just begun."""
+    known = ~np.isnan(frame.values)
+    rows = np.flatnonzero(known.any(axis=1))
+    if window_ms <= SHORTEST_MS or not len(rows):
+        return window_ms
+    first = np.argmax(known[rows], axis=1)
+    last = known.shape[1] - 1 - np.argmax(known[rows][:, ::-1], axis=1)
+    began, ended = frame.at_ms[rows, first], frame.at_ms[rows, last]
+    if float(np.max(ended)) - float(np.min(began)) >= window_ms:
+        return window_ms
+    together_with_first = frame.ticks[first] - np.min(frame.ticks[first]) <= frame.gap_ms[rows]
+    return max(float(np.min((ended - began)[together_with_first])), SHORTEST_MS)
+
+
+def _from_sides(wanted: Ratio, part: Frame, key: ratios.Key, window_ms: float) -> dict[Hashable, float]:
+    above = _gained(wanted.numerator, part, key, window_ms)
+    if not wanted.denominator:
+        return {group: _quotient(wanted, gained, window_ms / 1000.0) for group, gained in above.items()}
+    below = _gained(wanted.denominator, part, key, window_ms)
+    return {group: _quotient(wanted, gained, below[group]) for group, gained in above.items() if group in below}
+
+
+def _quotient(wanted: Ratio, above: float, below: float) -> float:
+    return float(ratios.quotient(wanted, np.array(above), np.array(below)))
+
+
+def _gained(terms: tuple[Metric, ...], part: Frame, key: ratios.Key, window_ms: float) -> dict[Hashable, float]:
+    """Sum of the increases of one side over the window that ends at the last tick, by group."""
+    side = _of(terms, part)
+    increases = regular_increase(side, window_ms)
     if increases is None:
-        found = ratios.evaluate(wanted, frame, key, window_ms)
-        return {group: float(values[-1]) if len(values) else float("nan") for group, values in found.items()}
-    names = {metric.name for metric in wanted.numerator}
+        return {group: float(values[-1]) for group, values in ratios.side(terms, side, key, window_ms).items()}
     sums: dict[Hashable, float] = {}
     offered: dict[tuple[Hashable, str], set[str]] = {}
-    for series, gained in zip(frame.series, increases.tolist(), strict=True):
-        if series.metric in names:
-            group = key(series)
-            sums[group] = sums.get(group, 0.0) + gained
-            offered.setdefault((group, series.target), set()).add(series.metric)
+    for series, gained in zip(side.series, increases.tolist(), strict=True):
+        group = key(series)
+        sums[group] = sums.get(group, 0.0) + gained
+        offered.setdefault((group, series.target), set()).add(series.metric)
     for (group, _), metrics in offered.items():
-        if metrics != names:  # a target that has one of the terms without the others
+        if metrics != {term.name for term in terms}:  # a target that has one of the terms without the others
             sums[group] = float("nan")
-    return {group: gained / (window / 1000.0) * wanted.scale + wanted.offset for group, gained in sums.items()}
+    return sums
 
 
 def regular_increase(frame: Frame, window_ms: float) -> Floats | None:

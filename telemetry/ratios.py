@@ -113,33 +113,37 @@ def sides(
 ) -> dict[Hashable, tuple[Floats, Floats]]:
     """What `evaluate` divides: Σ numerator and Σ denominator at each tick, by group. Both add up over ticks."""
     window = ratio.window_s * 1000.0 if window_ms is None else window_ms
-    frame = _paired(ratio, frame)
-    whole = not _saw_the_same(ratio)
-    above = _by_group(frame, _names(ratio.numerator), key, window, whole)
+    frame = paired(ratio, frame)
+    whole = not same_page(ratio)
+    above = side(ratio.numerator, frame, key, window, whole=whole)
     if not ratio.denominator:
         return {group: (values, np.full_like(values, window / 1000.0)) for group, values in above.items()}
-    below = _by_group(frame, _names(ratio.denominator), key, window, whole)
+    below = side(ratio.denominator, frame, key, window, whole=whole)
     return {group: (values, below[group]) for group, values in above.items() if group in below}
 
 
-def _saw_the_same(ratio: Ratio) -> bool:
-    """Whether both sides are counters of one page: then a gap, a restart or a late start cuts both alike."""
+def same_page(ratio: Ratio) -> bool:
+    """Whether both sides are counters of one page: then a gap, a restart or a late start cuts both alike, and they
+    are taken over what was seen of the window."""
     terms = (*ratio.numerator, *ratio.denominator)
     counters = all(term.kind is Kind.COUNTER for term in terms)
     return bool(ratio.denominator) and counters and len({term.scope for term in terms}) == 1
 
 
-def _paired(ratio: Ratio, frame: Frame) -> Frame:
+def paired(ratio: Ratio, frame: Frame) -> Frame:
     """Without the targets that offer only one side, where both sides come from the same kind of target."""
     if not ratio.denominator or ratio.numerator[0].scope is not ratio.denominator[0].scope:
         return frame
     sides = [_names(ratio.numerator), _names(ratio.denominator)]
-    offered = [{series.target for series in frame.series if series.metric in side} for side in sides]
-    both = offered[0] & offered[1]
-    return frame.select(lambda series: series.target in both)
+    above, below = ({series.target for series in frame.series if series.metric in names} for names in sides)
+    return frame if above == below else frame.select(lambda series: series.target in above & below)
 
 
-def _by_group(frame: Frame, names: frozenset[str], key: Key, window_ms: float, whole: bool) -> dict[Hashable, Floats]:
+def side(
+    terms: tuple[Metric, ...], frame: Frame, key: Key, window_ms: float, *, whole: bool = True
+) -> dict[Hashable, Floats]:
+    """Σ of the terms' contributions at each tick, by group. whole: see `contribution`."""
+    names = _names(terms)
     part = frame.select(lambda series: series.metric in names)
     if not len(part.series):
         return {}

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dashboard.live import current
-from telemetry import catalog, ratios
+from telemetry import catalog, latest, ratios
 from telemetry.catalog import engine, gpu, network
 from telemetry.catalog import ratios as quotients
 from telemetry.frame import Frame, empty
@@ -61,7 +61,7 @@ def test_short_way_and_long_way_agree(
     for key in (by_target, current.together):
         short = current.ratio(ratio, frame, tick, key, window)
         known = frame.between(tick - window - ratios.SILENT_MS - current.MARGIN_MS, tick)
-        seen = window if current.same_page(ratio) else current.young(known, window)
+        seen = window if ratios.same_page(ratio) else latest.young_window(known, window)
         long = ratios.evaluate(ratio, known, key, seen)
         assert set(short) == set(long)
         for group, value in short.items():
@@ -99,13 +99,13 @@ def test_nothing_of_nothing() -> None:
 @pytest.mark.parametrize(("seconds", "window_s"), [(5, 5.0), (6, 5.0), (30, 29.0), (61, 60.0), (100, 60.0)])
 def test_window_grows_with_what_there_is(seconds: int, window_s: float) -> None:
     frame = frame_of({Series("a", engine.DRAFTS.name): [float(n) for n in range(seconds)]})
-    assert current.young(frame, 60_000.0) == window_s * 1000
+    assert latest.young_window(frame, 60_000.0) == window_s * 1000
 
 
 def test_a_series_that_began_later_does_not_shorten_the_window() -> None:
     nan = math.nan
     frame = frame_of({Series("a", "x"): [float(n) for n in range(40)], Series("b", "x"): [nan] * 30 + [1.0] * 10})
-    assert current.young(frame, 60_000.0) == 39_000
+    assert latest.young_window(frame, 60_000.0) == 39_000
 
 
 def test_both_sides_are_needed_of_each_target() -> None:
