@@ -181,15 +181,22 @@ def increase(frame: Frame, start_ms: float, end_ms: float) -> Floats:
     sample. NaN for a series without a sample up to the end. Increases over any split of a range add up to the whole.
     """
     result = np.full(len(frame.series), np.nan)
+    for row, ends in enumerate(window_ends(frame, start_ms, end_ms)):
+        if ends is not None:
+            result[row] = frame.values[row, ends[1]] - frame.values[row, ends[0]]
+    return result
+
+
+def window_ends(frame: Frame, start_ms: float, end_ms: float) -> list[tuple[int, int] | None]:
+    """Positions of the two samples of each series between which `increase` counts, None where there is none."""
     high = int(np.searchsorted(frame.ticks, end_ms, side="right"))
     low = int(np.searchsorted(frame.ticks, start_ms, side="right"))
+    ends: list[tuple[int, int] | None] = []
     for row in range(len(frame.series)):
         known = np.flatnonzero(~np.isnan(frame.values[row, :high]))
-        if len(known):
-            before = known[known < low]
-            first = before[-1] if len(before) else known[0]
-            result[row] = frame.values[row, known[-1]] - frame.values[row, first]
-    return result
+        before = known[known < low]
+        ends.append((int((before if len(before) else known[:1])[-1]), int(known[-1])) if len(known) else None)
+    return ends
 
 
 def active_windows(at_ms: Floats, values: Floats, pause_ms: float) -> list[tuple[float, float, float]]:

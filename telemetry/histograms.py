@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from telemetry.counters import increase
+from telemetry.counters import increase, window_ends
 from telemetry.frame import Frame
+from telemetry.model import Series
 
 NEEDED = {0.5: 10, 0.95: 60, 0.99: 300}
 """Observations below which a percentile says nothing and the mean stands in its place."""
 
+INFINITE = float("inf")
+FEWEST_COMMON = 2
+"""Finite edges that histograms must have in common, where theirs differ, for a percentile of all of them."""
 WINDOW_REQUESTS = 100
 WINDOW_MIN_MS = 300_000
 WINDOW_MAX_MS = 3_600_000
@@ -57,7 +61,7 @@ def quantile(increases: Mapping[float, float], q: float) -> tuple[float, str] | 
     for edge in edges:
         reached = max(increases[edge], below)
         if reached >= rank and reached > below:
-            if edge == float("inf"):
+            if edge == INFINITE:
                 return (lower, ">") if lower is not None else None
             if lower is None:
                 return edge, "<"
@@ -102,10 +106,34 @@ def window_start(ttft_count: Frame, now_ms: float) -> float:
 
 
 def bucket_increases(buckets: Frame, start_ms: float, end_ms: float) -> dict[float, float]:
-    """Cumulative increases by upper edge, summed over all series (engines) of the frame; unknown ones left out."""
-    totals: dict[float, float] = {}
-    for series, gained in zip(buckets.series, increase(buckets, start_ms, end_ms), strict=True):
+    """Cumulative increases by upper edge, summed over the histograms (engines) of the frame.
+
+    A histogram counts with the edges that it had over the same samples as its +Inf: not with those that it got or lost
+    within the window; without +Inf it is unknown and left out. Where histograms that observed something have different
+    edges, only their common ones are summed; fewer than two finite ones say nothing, and the result is empty.
+    """
+    histograms = _histograms(buckets, start_ms, end_ms)
+    observed = [histogram for histogram in histograms if histogram[INFINITE] > 0] or histograms
+    if not observed:
+        return {}
+    common = set.intersection(*(set(histogram) for histogram in observed))
+    differ = any(len(histogram) > len(common) for histogram in observed)
+    if differ and len(common) <= FEWEST_COMMON:
+        return {}
+    return {edge: sum(histogram[edge] for histogram in observed) for edge in sorted(common)}
+
+
+def _histograms(buckets: Frame, start_ms: float, end_ms: float) -> list[dict[float, float]]:
+    """Increases by edge of each histogram, of the edges that it had from the window's start to its end."""
+    gained, ends = increase(buckets, start_ms, end_ms), window_ends(buckets, start_ms, end_ms)
+    rows: dict[Series, dict[float, int]] = {}
+    for row, series in enumerate(buckets.series):
         edge = series.label("le")
-        if edge is not None and not np.isnan(gained):
-            totals[float(edge)] = totals.get(float(edge), 0.0) + float(gained)
-    return totals
+        if edge is not None and ends[row] is not None:
+            labels = tuple(label for label in series.labels if label[0] != "le")
+            rows.setdefault(replace(series, labels=labels), {})[float(edge)] = row
+    return [
+        {edge: float(gained[row]) for edge, row in edges.items() if ends[row] == ends[edges[INFINITE]]}
+        for edges in rows.values()
+        if INFINITE in edges
+    ]

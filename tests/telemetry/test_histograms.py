@@ -143,7 +143,7 @@ def test_without_a_count_the_window_is_five_minutes() -> None:
     assert now - window_start(table([], at_s=[0.0, 10.0]), now) == 300_000
 
 
-def test_bucket_increases_sum_engines_and_leave_out_the_unknown() -> None:
+def test_bucket_increases_leave_out_engines_without_a_whole() -> None:
     def bucket(le: str | None, engine: str) -> object:
         return series("ttft_bucket", engine=engine, **({"le": le} if le else {}))
 
@@ -156,5 +156,52 @@ def test_bucket_increases_sum_engines_and_leave_out_the_unknown() -> None:
             bucket(None, "0"): [0, 100, 200],
         }  # type: ignore[dict-item]
     )
-    assert bucket_increases(frame, START_MS, START_MS + 2000) == {0.1: 9.0, INF: 20.0}
-    assert bucket_increases(frame, START_MS + 1000, START_MS + 2000) == {0.1: 4.0, INF: 14.0}
+    assert bucket_increases(frame, START_MS, START_MS + 2000) == {0.1: 8.0, INF: 20.0}
+    assert bucket_increases(frame, START_MS + 1000, START_MS + 2000) == {0.1: 3.0, INF: 14.0}
+
+
+def ttft(**engines: dict[str, list[float | None]]) -> dict[float, float]:
+    """Increases over the last three of four samples of engines given as {le: samples}."""
+    rows = {
+        series("ttft_bucket", engine=name, le=le): row
+        for name, buckets in engines.items()
+        for le, row in buckets.items()
+    }
+    return bucket_increases(table(rows), START_MS + 1000, START_MS + 3000)
+
+
+def test_bucket_increases_of_engines_with_the_same_edges_are_summed() -> None:
+    one, other = {"0.1": [9, 0, 2, 5], "+Inf": [9, 0, 2, 10]}, {"0.10": [0, 0, 0, 1], "+Inf": [0, 3, 3, 7]}
+    assert ttft(a=one, b=other) == {0.1: 6.0, INF: 14.0}
+    assert ttft(a=one) == {0.1: 5.0, INF: 10.0}
+
+
+def test_engines_with_different_edges_count_by_their_common_ones() -> None:
+    fine = {
+        "0.1": [0, 0, 0, 40],
+        "0.2": [0, 0, 0, 50],
+        "0.5": [0, 0, 0, 70],
+        "1": [0, 0, 0, 100],
+        "+Inf": [0, 0, 0, 100],
+    }
+    coarse = {"0.2": [0, 0, 0, 10], "1": [0, 0, 0, 20], "5": [0, 0, 0, 30], "+Inf": [0, 0, 0, 30]}
+    assert ttft(a=fine, b=coarse) == {0.2: 60.0, 1.0: 120.0, INF: 130.0}
+    idle = {"7": [4, 4, 4, 4], "+Inf": [4, 4, 4, 4]}
+    assert ttft(a=coarse, b=idle) == {0.2: 10.0, 1.0: 20.0, 5.0: 30.0, INF: 30.0}, "who observed nothing has no say"
+    assert ttft(b=idle) == {7.0: 0.0, INF: 0.0}
+
+
+def test_fewer_than_two_common_edges_leave_the_mean() -> None:
+    one, other = {"1": [0, 0, 0, 9], "2": [0, 0, 0, 9]}, {"1": [0, 0, 0, 9], "3": [0, 0, 0, 9]}
+    whole = {"+Inf": [0.0, 0.0, 0.0, 9.0]}
+    buckets = ttft(a={**one, **whole}, b={**other, **whole})
+    assert buckets == {}
+    assert estimate(buckets, 36.0, 18.0, 0.5) == Estimate(2.0, "=", "mean", 18.0)
+
+
+def test_edges_that_change_within_the_window_do_not_count() -> None:
+    kept = {"1": [0, 0, 30, 50], "2": [0, 0, 30, 60], "+Inf": [0, 0, 30, 60]}
+    changed = {"0.5": [None, None, 0, 20], "4": [0, 0, 30, None]}
+    assert ttft(a={**kept, **changed}) == {1.0: 50.0, 2.0: 60.0, INF: 60.0}
+    assert ttft(a={**changed, "+Inf": kept["+Inf"]}) == {INF: 60.0}
+    assert ttft(a={"1": kept["1"], "2": kept["2"]}) == {}, "nothing says how many there were"
