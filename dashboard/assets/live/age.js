@@ -31,7 +31,8 @@ export function zoneName() {
 // Write sentence, age and zone into every header there is; returns the judgement.
 export function showAge(state, linked, now) {
   const said = judge(state, linked, now), age = state.age(now);
-  const about = age === null ? "" : said.stale ? `${duration(age)} ago` : "live";
+  const fresh = "zoomed" in document.documentElement.dataset ? "zoomed" : "live";
+  const about = age === null ? "" : said.stale ? `${duration(age)} ago` : fresh;
   for (const bar of document.querySelectorAll(".sentence[data-sentence]")) {
     setAttribute(bar, "data-level", said.level);
     setText(bar.firstElementChild, MARKS[said.level] ?? "○");

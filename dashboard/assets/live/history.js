@@ -2,7 +2,9 @@
 
 import { element, setText } from "./dom.js";
 import { paint, stamp } from "./paint.js";
+import { fit } from "./scale.js";
 import { colour, onThemeChange } from "./theme.js";
+import { forgetHover, tellZoomed } from "./zoom.js";
 
 // A young store is shown over a shorter time, so that its lines are not a stroke at the edge.
 const SPAN_MS = 3600000, LEAST_MS = 600000, POINTS = 240, EVERY_MS = 10000, LOOK_MS = 200;
@@ -16,8 +18,8 @@ export class Charts {
     this.hubNow = hubNow;
     this.node = root.dataset.seriesNode;
     this.charts = [...root.querySelectorAll("[data-chart]")].map((box) => ({ box, ...JSON.parse(box.dataset.chart) }));
-    this.back = root.querySelector("[data-back]");
-    this.back.addEventListener("click", () => this.live());
+    this.backs = [...root.querySelectorAll("[data-back]")];
+    for (const back of this.backs) back.addEventListener("click", () => this.live());
     this.zoom = null;
     this.closed = false;
     this.forget = onThemeChange(() => this.charts.forEach((chart) => chart.graph && paint(chart.graph)));
@@ -29,6 +31,7 @@ export class Charts {
     this.closed = true;
     clearTimeout(this.timer);
     this.forget();
+    tellZoomed(false);
     this.charts.forEach((chart) => chart.graph && window.Plotly.purge(chart.graph));
   }
 
@@ -47,7 +50,9 @@ export class Charts {
       if (chart.graph || !graph?._fullLayout?.xaxis || !graph.on || !window.Plotly) continue;
       chart.graph = graph;
       graph.on("plotly_relayout", (event) => {
-        if ("xaxis.range[0]" in event) this.setZoom([event["xaxis.range[0]"], event["xaxis.range[1]"]], chart);
+        if (!("xaxis.range[0]" in event)) return;
+        this.setZoom([event["xaxis.range[0]"], event["xaxis.range[1]"]], chart);
+        forgetHover(graph);
       });
       graph.on("plotly_doubleclick", () => this.live());
       if (chart.answers) this.draw(chart);
@@ -84,10 +89,11 @@ export class Charts {
     const { answers, end } = chart;
     const lines = answers.flatMap(([line, answer]) => answer.series.filter((one) => wanted(one, line)).map((one) => [line, one]));
     const shown = lines.filter(([, one]) => (one.v ?? one.max ?? one.mean).some((value) => value !== null));
-    this.tell(chart, shown.length > 0);
     const traces = shown.map(([line, one], at) => trace(chart, line, one, at, shown.length));
     const { graph } = chart;
     graph.data.splice(0, graph.data.length, ...traces);
+    this.tell(chart);
+    fit(graph.layout.yaxis, traces.map((one) => one.y), chart.least);
     graph.layout.xaxis.range = this.zoom ?? [stamp(this.start(end)), stamp(end)];
     graph.layout.xaxis.autorange = false;
     if (chart.painted) window.Plotly.redraw(graph);
@@ -95,11 +101,12 @@ export class Charts {
     this.keys(chart, traces);
   }
 
-  tell(chart, known) {
+  tell(chart) {
+    const { zoom } = this, traces = chart.graph.data, known = traces.some((one) => !zoom || reaches(one, zoom));
     let place = chart.box.querySelector(".nothing");
     if (!place) chart.box.append((place = element("p", "nothing")));
     place.hidden = known;
-    setText(place, known ? "" : "nothing was recorded in the last hour");
+    setText(place, known ? "" : "nothing was recorded in " + (zoom ? "this stretch" : "the last hour"));
     if (known) delete chart.box.dataset.nothing;
     else chart.box.dataset.nothing = "true";
   }
@@ -120,8 +127,10 @@ export class Charts {
 
   setZoom(range, by) {
     this.zoom = range;
-    this.back.hidden = false;
+    this.backs.forEach((back) => (back.hidden = false));
+    tellZoomed(true);
     for (const chart of this.charts) {
+      if (chart.graph && chart.answers) this.tell(chart);
       if (chart === by || !chart.graph) continue;
       chart.graph.layout.xaxis.range = range.slice();
       chart.graph.layout.xaxis.autorange = false;
@@ -131,7 +140,8 @@ export class Charts {
 
   live() {
     this.zoom = null;
-    this.back.hidden = true;
+    this.backs.forEach((back) => (back.hidden = true));
+    tellZoomed(false);
     this.run();
   }
 }
@@ -140,6 +150,15 @@ export class Charts {
 export function firstKnown(series) {
   const values = series.v ?? series.max ?? series.mean, at = values.findIndex((value) => value !== null);
   return at < 0 ? Infinity : series.t[at];
+}
+
+// Whether a trace has a point, or a line between two, within a range of Plotly's.
+export function reaches({ x, y }, range) {
+  const [from, to] = range.map((instant) => instant.replace(" ", "T"));
+  return x.some((instant, at) => {
+    const next = y[at + 1] === null || y[at + 1] === undefined ? instant : x[at + 1];
+    return y[at] !== null && instant <= to && next >= from;
+  });
 }
 
 function wanted(series, line) {

@@ -4,6 +4,11 @@
 
 import { onThemeChange } from "./theme.js";
 import { paint, stamp } from "./paint.js";
+import { fit } from "./scale.js";
+import { forgetHover, tellZoomed } from "./zoom.js";
+
+// Shortest reach of an axis in its unit.
+const LEAST = 1;
 
 export class Plots {
   constructor(root, state) {
@@ -28,6 +33,7 @@ export class Plots {
 
   close() {
     this.forget();
+    tellZoomed(false);
     this.finder?.disconnect();
     this.watcher?.disconnect();
     if (this.graph) window.Plotly.purge(this.graph);
@@ -40,7 +46,7 @@ export class Plots {
     this.finder.disconnect();
     this.graph = graph;
     graph.on("plotly_relayout", (event) => {
-      if ("xaxis.range[0]" in event || "xaxis.range" in event) this.setZoomed(true);
+      if ("xaxis.range[0]" in event || "xaxis.range" in event) this.setZoomed(true), forgetHover(graph);
     });
     graph.on("plotly_doubleclick", () => this.live());
     paint(graph).then(() => this.draw());
@@ -48,12 +54,25 @@ export class Plots {
 
   setZoomed(zoomed) {
     this.zoomed = zoomed;
+    tellZoomed(zoomed);
     if (this.back) this.back.hidden = !zoomed;
   }
 
   live() {
     this.setZoomed(false);
     this.draw();
+  }
+
+  // What the hover box says beside a number: the span of the nodes, or who the busiest is.
+  label(grid) {
+    const { points } = this.state.history;
+    for (const trace of this.graph.data) {
+      const { names, between, scale } = trace.meta;
+      if (names) trace.text = grid.words(points[names] ?? [], (name) => (name ? " " + name : ""));
+      if (!between) continue;
+      const [low, high] = between.map((point) => grid.place(points[point] ?? [], scale));
+      trace.text = low.map((least, at) => (least === null ? "" : ` (${least.toFixed(0)}–${high[at].toFixed(0)})`));
+    }
   }
 
   update(changed) {
@@ -73,6 +92,11 @@ export class Plots {
       trace.dx = grid.step;
       trace.y = grid.place(history.points[trace.meta.point] ?? [], trace.meta.scale);
     });
+    this.label(grid);
+    for (const name of Object.keys(graph._fullLayout).filter((key) => /^yaxis\d*$/.test(key))) {
+      const lines = graph.data.filter((trace) => trace.yaxis === name.replace("axis", "")).map((trace) => trace.y);
+      fit(graph.layout[name], lines, LEAST);
+    }
     closeSpans(graph.data.filter((trace) => trace.meta.span).map((trace) => trace.y));
     if (!this.zoomed) {
       graph.layout.xaxis.range = [stamp(message.tick - this.state.span), stamp(message.tick)];
@@ -90,6 +114,13 @@ export class Grid {
     this.start = ticks[0] ?? Date.now();
     this.step = step;
     this.slots = ticks.map((t) => Math.round((t - this.start) / step));
+  }
+
+  // Words of every slot that a tick falls into.
+  words(values, write) {
+    const line = new Array((this.slots.at(-1) ?? -1) + 1).fill("");
+    this.slots.forEach((slot, index) => (line[slot] = write(values[index])));
+    return line;
   }
 
   place(values, scale) {

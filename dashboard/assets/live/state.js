@@ -18,6 +18,8 @@ export class State {
   bootstrap(message, now) {
     message = { tick: null, age_ms: 0, cells: {}, nodes: [], why: [], points: {}, map: {}, ...message };
     this.history = message.history ?? { t: [], points: {}, map: {}, node_cells: [], map_metrics: [] };
+    // Who the busiest was is not recorded: it is known from here on.
+    this.history.points.net_worst_name ??= this.history.t.map(() => null);
     this.message = { ...message, history: undefined };
     this.arrived = now;
   }
