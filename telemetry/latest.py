@@ -31,7 +31,7 @@ def ratio(
     part = ratios.paired(wanted, _of(terms, frame))
     if not part.series or not len(part.ticks):
         return {}
-    counters = window > 0 and all(term.kind is Kind.COUNTER for term in terms)
+    counters = window > 0 and all(term.kind is Kind.COUNTER for term in terms) and not ratios.is_share(wanted)
     if ratios.same_page(wanted):
         short = counters and regular_increase(part, window) is not None
     else:

@@ -118,7 +118,8 @@ class Ratio:
     """A quotient that is never stored: (Σ numerator ∕ Σ denominator) × scale + offset over a trailing window.
 
     A term that is a counter contributes its increase over the window, a gauge its integral (value × seconds).
-    `denominator=()` means the window's own seconds, which add up over time but not over series.
+    `denominator=()` means the window's own seconds, which add up over time but not over series; in the unit RATIO it
+    is a share of time, and the seconds are those of each series: the share of several is their mean, never over 1.
     The result is unknown when the denominator is 0 or either side is unknown.
     """
 

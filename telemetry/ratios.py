@@ -10,7 +10,7 @@ import numpy.typing as npt
 from telemetry import catalog
 from telemetry.counters import increase, integral, trailing_increase, trailing_total
 from telemetry.frame import Bools, Floats, Frame
-from telemetry.model import Kind, Metric, Ratio, Series
+from telemetry.model import Kind, Metric, Ratio, Series, Unit
 
 SILENT_MS = 15_000
 """A series without a sample is "unknown", and makes a sum unknown, for this long; then it is an absence with a name
@@ -116,10 +116,28 @@ def sides(
     frame = paired(ratio, frame)
     whole = not same_page(ratio)
     above = side(ratio.numerator, frame, key, window, whole=whole)
+    if is_share(ratio):
+        watched = _watched(ratio, frame, key, window)
+        return {group: (values, watched[group]) for group, values in above.items()}
     if not ratio.denominator:
         return {group: (values, np.full_like(values, window / 1000.0)) for group, values in above.items()}
     below = side(ratio.denominator, frame, key, window, whole=whole)
     return {group: (values, below[group]) for group, values in above.items() if group in below}
+
+
+def is_share(ratio: Ratio) -> bool:
+    """Whether a ratio is a share of time: of several series it is the mean, since each has its own seconds."""
+    return not ratio.denominator and ratio.unit is Unit.RATIO
+
+
+def _watched(ratio: Ratio, frame: Frame, key: Key, window_ms: float) -> dict[Hashable, Floats]:
+    """Seconds of all series of a share of time whose contribution is known, at each tick, by group."""
+    names = _names(ratio.numerator)
+    part = frame.select(lambda series: series.metric in names)
+    spent: dict[Hashable, Floats] = {}
+    for series, known in zip(part.series, ~np.isnan(contribution(part, window_ms)), strict=True):
+        spent[key(series)] = spent.get(key(series), np.zeros(len(known))) + known * window_ms / 1000.0
+    return spent
 
 
 def same_page(ratio: Ratio) -> bool:

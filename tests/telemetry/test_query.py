@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from telemetry import latest
 from telemetry.catalog import engine, gpu, memory, network
 from telemetry.catalog import ratios as quotients
 from telemetry.counters import increase
@@ -166,6 +167,22 @@ def test_a_ratio_of_the_cluster_keeps_its_engines_when_nodes_are_chosen() -> Non
     assert plain(ask(quotients.ENERGY_PER_TOKEN, frame)) == [({}, [None, 9])]
     assert plain(ask(quotients.ENERGY_PER_TOKEN, frame, targets=frozenset({"n2"}))) == [({}, [None, 3])]
     assert ask(quotients.DECODE_TPS, frame, targets=frozenset({"n2"})) == []
+
+
+def test_a_share_of_time_of_several_nodes_is_their_mean() -> None:
+    """Of the last ten seconds one node stalled for all ten, the other for five; then the second is away."""
+    rows: dict[Series, Numbers] = {
+        one(memory.PRESSURE_STALLED, "n1", resource="memory"): [0, 10, 20, 30, 40],
+        one(memory.PRESSURE_STALLED, "n2", resource="memory"): [0, 5, 10, None, None],
+    }
+    frame = table(rows, at_s=[0, 10, 20, 30, 40], interval_s=10)
+    frame.gap_ms[:] = 12_000
+    assert plain(ask(quotients.MEMORY_PRESSURE, frame, total=True)) == [({}, [None, 0.75, 0.75, None, 1])]
+    assert [values[1] for _, values in plain(ask(quotients.MEMORY_PRESSURE, frame))] == [1, 0.5]
+    (line,) = answer(Query(quotients.MEMORY_PRESSURE, START_MS, START_MS + 40_000, 1, total=True), frame, 10_800_000)
+    assert numbers(line.mean) == [pytest.approx((15 + 15 + 10) / (20 + 20 + 10))]  # type: ignore[arg-type]
+    found = latest.ratio(quotients.MEMORY_PRESSURE, frame.between(START_MS, START_MS + 20_000), lambda _: ())
+    assert found == {(): 0.75}
 
 
 def test_reduced_ratios_are_sums_over_sums() -> None:
