@@ -10,13 +10,13 @@ from typing import Any
 
 from flask import Blueprint, Flask
 from gunicorn.app.base import BaseApplication
-from gunicorn.workers.gthread import ThreadWorker
 
 from dashboard import dispatch, security
 from dashboard.api import demo, health, routes, stream
 from dashboard.app import create_app
 from dashboard.config import WebConfig
 from dashboard.process import WebProcess, wall_clock
+from dashboard.worker import Worker
 from storage.errors import StoreError, StoreNotReady
 from storage.store import Store, open_store
 
@@ -74,17 +74,6 @@ def wait_for_store(config: WebConfig, clock: Callable[[], int], patience_s: floa
             time.sleep(WAIT_STEP_S)
 
 
-class Worker(ThreadWorker):  # type: ignore[misc]
-    """gunicorn's threaded worker; ends the live streams before it waits for requests to end."""
-
-    def handle_exit(self, sig: int, frame: Any) -> None:
-        """SIGTERM: a stream would hold its thread for as long as its client likes."""
-        process = getattr(self.app, "process", None)
-        if process is not None:
-            process.hub.close()
-        super().handle_exit(sig, frame)
-
-
 class Application(BaseApplication):  # type: ignore[misc]
     """gunicorn without its command line. The store is opened in the worker, after the fork."""
 
@@ -100,7 +89,7 @@ class Application(BaseApplication):  # type: ignore[misc]
             "bind": f"{host}:{self.web_config.port}",
             "workers": 1,
             "threads": THREADS,
-            "worker_class": f"{__name__}.Worker",
+            "worker_class": f"{Worker.__module__}.{Worker.__name__}",
             "timeout": 120,
             "graceful_timeout": GRACE_S,
             "keepalive": 15,
