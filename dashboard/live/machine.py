@@ -10,7 +10,7 @@ from dashboard.live.reasons import reason
 from dashboard.live.scene import Scene
 from telemetry.catalog import cluster, gpu, network
 from telemetry.catalog import ratios as quotients
-from telemetry.model import Metric
+from telemetry.model import Metric, Unit
 
 IDLE = "no token in the last minute"
 
@@ -22,25 +22,49 @@ def newest_recorded(scene: Scene, metric: Metric) -> float:
     return float(values[0]) if len(values) else math.nan
 
 
+def telling(scene: Scene, metric: Metric) -> set[str]:
+    """Nodes that tell a metric of all their devices now."""
+    told: dict[str, bool] = {}
+    for row in scene.node_rows(metric):
+        name = scene.nodes.series[row].target
+        told[name] = told.get(name, True) and math.isfinite(scene.node_now[row])
+    return {name for name, known in told.items() if known}
+
+
+def concerned(scene: Scene, metric: Metric) -> set[str]:
+    """Nodes of which a sum is to be: all, but without those that answer and have no fabric."""
+    offering = {scene.nodes.series[row].target for row in scene.node_rows(metric)}
+    fabric = metric is network.RDMA_TRANSMIT
+    return {row.name for row in scene.node_targets if row.name in offering or not (fabric and scene.alive(row))}
+
+
+def summed(scene: Scene, value: float, metric: Metric, unit: Unit, why: str) -> Cell:
+    """Cell of something that is a sum over nodes; a warning while nodes are missing from it: "15 of 16 nodes"."""
+    found = cell(value, unit, why)
+    of = concerned(scene, metric)
+    missing = of - telling(scene, metric)
+    if math.isnan(value) or not missing:
+        return found
+    return [*found[:2], "warning", f"{len(of) - len(missing)} of {len(of)} nodes"]
+
+
 def machine_cells(scene: Scene) -> dict[str, Cell]:
     """power, energy_per_token, interconnect, interconnect_per_token."""
     energy, bytes_each = (
         current.whole(ratio, scene.nodes_of(ratio), scene.tick)
         for ratio in (quotients.ENERGY_PER_TOKEN, quotients.INTERCONNECT_PER_TOKEN)
     )
+    power, sent = (newest_recorded(scene, metric) for metric in (cluster.CLUSTER_POWER, cluster.CLUSTER_TRANSMIT))
+    no_port = reason(scene, network.RDMA_TRANSMIT, network.NETDEV_TRANSMIT, otherwise="no fabric port was found")
+    per_token = {
+        ratio: (ratio.unit, reason(scene, ratio, otherwise=IDLE))
+        for ratio in (quotients.ENERGY_PER_TOKEN, quotients.INTERCONNECT_PER_TOKEN)
+    }
     return {
-        "power": cell(newest_recorded(scene, cluster.CLUSTER_POWER), gpu.GPU_POWER.unit, reason(scene, gpu.GPU_POWER)),
-        "energy_per_token": cell(
-            energy, quotients.ENERGY_PER_TOKEN.unit, reason(scene, quotients.ENERGY_PER_TOKEN, otherwise=IDLE)
-        ),
-        "interconnect": cell(
-            newest_recorded(scene, cluster.CLUSTER_TRANSMIT),
-            cluster.CLUSTER_TRANSMIT.unit,
-            reason(scene, network.RDMA_TRANSMIT, network.NETDEV_TRANSMIT, otherwise="no fabric port was found"),
-        ),
-        "interconnect_per_token": cell(
-            bytes_each,
-            quotients.INTERCONNECT_PER_TOKEN.unit,
-            reason(scene, quotients.INTERCONNECT_PER_TOKEN, otherwise=IDLE),
+        "power": summed(scene, power, gpu.GPU_POWER, gpu.GPU_POWER.unit, reason(scene, gpu.GPU_POWER)),
+        "energy_per_token": summed(scene, energy, gpu.GPU_ENERGY, *per_token[quotients.ENERGY_PER_TOKEN]),
+        "interconnect": summed(scene, sent, network.RDMA_TRANSMIT, cluster.CLUSTER_TRANSMIT.unit, no_port),
+        "interconnect_per_token": summed(
+            scene, bytes_each, network.RDMA_TRANSMIT, *per_token[quotients.INTERCONNECT_PER_TOKEN]
         ),
     }
