@@ -88,6 +88,7 @@ class Ingest:
         self._stated = {series: offset for series, (_, offset) in self._resumed.items()}
         self._started_s = started_s
         self._starts: dict[str, float] = {}
+        self._created_s: float | None = None
         self._shape: Shape | None = None
         self._before: Before | None = None
         self._was_empty = self._same_process = False
@@ -125,8 +126,16 @@ class Ingest:
         moved = abs(page.started_s - before) if before is not None and page.started_s is not None else 0.0
         if page.started_s is not None:
             self._starts[page.started_by] = page.started_s
-        self._same_process = known and moved <= STARTED_TOLERANCE_S
+        made_anew = self._made_anew(page.created_s)
+        self._same_process = known and moved <= STARTED_TOLERANCE_S and not made_anew
         return moved > STARTED_TOLERANCE_S or (self._emptied(page) and not self._same_process)
+
+    def _made_anew(self, created_s: float | None) -> bool:
+        """Whether the metrics were made at another time than those of the page before: then a fall is a restart."""
+        before = self._created_s
+        if created_s is not None:
+            self._created_s = created_s
+        return before is not None and created_s is not None and abs(created_s - before) > STARTED_TOLERANCE_S
 
     def _emptied(self, page: Page) -> bool:
         """Whether the pages since the last one with lines said that the engine has served nothing."""

@@ -96,6 +96,7 @@ class Page:
     bad_lines: lines of known families that could not be read.
     started_by: what told `started_s`: "process" (its own line), or "created" (the earliest creation of a metric, which
         may be a minute later: the two are never compared).
+    created_s: that earliest creation, whatever tells `started_s`: metrics may be made anew in the same process.
     """
 
     layout: Layout
@@ -103,6 +104,7 @@ class Page:
     started_s: float | None
     bad_lines: int = 0
     started_by: str = "process"
+    created_s: float | None = None
 
     def values(self) -> Floats:
         """float64[len(layout.series)]: what the page says of each stored series. Counters are not unwrapped."""

@@ -144,8 +144,10 @@ class PageReader:
         raw = table[plan.gather]
         raw[plan.flags] = np.where(raw[plan.flags] == 1.0, plan.numbers, np.nan)
         raw[~np.isfinite(raw)] = np.nan
-        told_by = "process" if plan.process is not None else "created"
-        return Page(plan.layout, raw, _started(plan, table), self._bad, told_by)
+        created = _earliest(table[plan.created])
+        if plan.process is None:
+            return Page(plan.layout, raw, created, self._bad, "created", created)
+        return Page(plan.layout, raw, _earliest(table[[plan.process]]), self._bad, "process", created)
 
     # What is seen for the first time, or is no plain number -------------------------------------------------------
 
@@ -270,9 +272,8 @@ def _float(value: float) -> float:
         return UNKNOWN
 
 
-def _started(plan: Plan, table: Floats) -> float | None:
-    """Start of the process, or the earliest `_created` where the page has no such line."""
-    stamps = table[[plan.process]] if plan.process is not None else table[plan.created]
+def _earliest(stamps: Floats) -> float | None:
+    """The earliest of these times, None where none is known."""
     known = stamps[np.isfinite(stamps)]
     return float(np.min(known)) if len(known) else None
 

@@ -49,6 +49,19 @@ def test_a_page_of_comments_is_a_restart_unless_the_start_time_stands(
     assert source.tokens({"": 260}, started=after) == (total + 10, [])
 
 
+def test_metrics_made_anew_in_the_same_process_began_again() -> None:
+    source = Source()
+    created = 'vllm:generation_tokens_created{engine="0",model_name="m"} '
+    line = 'vllm:generation_tokens_total{engine="0",model_name="m"} '
+    process = "process_start_time_seconds 1000\n"
+    source.body(f"{line}100\n{created}1060\n{process}")
+    assert source.total(source.body(f"{line}95\n{created}1062\n{process}")) == 0.0, "made at the same time"
+    assert source.total(source.body(f"{line}95\n{process}")) == 0.0, "not told"
+    reading = source.body(f"{line}40\n{created}1065\n{process}")
+    assert (source.total(reading), reading.restarted) == (40.0, True)
+    assert source.total(source.body(f"{line}35\n{created}1065\n{process}")) == 40.0
+
+
 def test_start_times_told_in_two_ways_are_not_compared() -> None:
     source = Source()
     created = 'vllm:generation_tokens_created{engine="0",model_name="m"} '
