@@ -77,7 +77,7 @@ class Metric:
 
     name: catalogue name, base unit at its end, `_total` on counters and only there.
     by: labels that identify a series inside its target; every other label is folded away at ingest with `across`.
-    over_time: fold of a gauge or state inside one bin of a chart.
+    over_time: fold of a gauge or state inside one bin of a reduced history: which of its values stands for it.
     across: fold over devices, engines and nodes.
     bits: width at which a counter wraps; 64 means that it never does, so a smaller value is a restart.
     states: names of a STATE metric's codes, in order from 0.

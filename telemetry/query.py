@@ -45,6 +45,14 @@ class Query:
         return WINDOW_MS if self.metric.kind is Kind.HISTOGRAM else 0
 
     @property
+    def fold(self) -> Fold:
+        """Which value of a bin stands for it, where one must: the catalogue's fold over time of a gauge or state, the
+        last of a counter; of a ratio the mean (Σ ∕ Σ), of percentiles, whose mean is none, the largest."""
+        if isinstance(self.metric, Ratio):
+            return Fold.MEAN
+        return {Kind.COUNTER: Fold.LAST, Kind.HISTOGRAM: Fold.MAX}.get(self.metric.kind, self.metric.over_time)
+
+    @property
     def lead_ms(self) -> int:
         """How long before the start samples are needed, so that the first value is made as all later ones are.
 
@@ -80,7 +88,7 @@ class Query:
 class Line:
     """One line of an answer. labels: what it is of, `target` included unless folded away.
 
-    t_ms: int64[n]. values: float64[n] of single samples, or None when reduced to minimum, maximum and mean per bin.
+    t_ms: int64[n]. values: float64[n] of single samples, or None when reduced: minimum, maximum, mean and last per bin.
     relation: of percentiles, "=", "<" (below the first edge, which is the value) or ">" (above the last), None where
     there is no value; of a bin, that of its maximum. count: float64[n], observations in the window; of a bin, the most.
     """
@@ -91,6 +99,7 @@ class Line:
     minimum: Floats | None = None
     maximum: Floats | None = None
     mean: Floats | None = None
+    last: Floats | None = None
     relation: tuple[str | None, ...] | None = None
     count: Floats | None = None
 
@@ -188,4 +197,4 @@ def _reduced(query: Query, labels: Mapping[str, str], ticks: Ints, values: Float
         return Line(labels, ticks, values)
     width = bin_width(query.start_ms, query.end_ms, query.points, step_ms)
     bins = envelope(ticks, values[np.newaxis, :], query.start_ms, width)
-    return Line(labels, bins.t_ms, None, bins.minimum[0], bins.maximum[0], bins.mean[0])
+    return Line(labels, bins.t_ms, None, bins.minimum[0], bins.maximum[0], bins.mean[0], bins.last[0])

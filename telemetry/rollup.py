@@ -20,6 +20,7 @@ class Envelope:
     minimum: Floats
     maximum: Floats
     mean: Floats
+    last: Floats
 
 
 def bin_width(start_ms: int, end_ms: int, points: int, step_ms: int) -> int:
@@ -35,19 +36,21 @@ def bin_width(start_ms: int, end_ms: int, points: int, step_ms: int) -> int:
 
 
 def envelope(ticks: Ints, values: Floats, start_ms: int, width_ms: int) -> Envelope:
-    """Min, max and mean of each series in bins of `width_ms` aligned to the epoch; bins without samples are NaN.
+    """Min, max, mean and last known value of each series in bins of `width_ms` aligned to the epoch.
 
+    Bins without samples are NaN.
     The bins run from the one that holds `start_ms` to the one that holds the last tick.
     """
     first = start_ms // width_ms
     if not len(ticks):
         none = np.zeros((values.shape[0], 0))
-        return Envelope(np.zeros(0, np.int64), none, none, none)
+        return Envelope(np.zeros(0, np.int64), none, none, none, none)
     slot = ticks // width_ms - first
     bins = int(slot[-1]) + 1
     t_ms = (np.arange(bins, dtype=np.int64) + first) * width_ms
     edges = np.searchsorted(slot, np.arange(bins))
-    return Envelope(t_ms, *(_reduce(fold, values, edges) for fold in ("min", "max", "mean")))
+    low, high, mean = (_reduce(fold, values, edges) for fold in ("min", "max", "mean"))
+    return Envelope(t_ms, low, high, mean, _last(values, edges))
 
 
 def _reduce(fold: str, values: Floats, edges: Ints) -> Floats:
@@ -58,6 +61,13 @@ def _reduce(fold: str, values: Floats, edges: Ints) -> Floats:
     folded = operation.reduceat(padded, edges, axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(counts > 0, folded / counts if fold == "mean" else folded, np.nan)
+
+
+def _last(values: Floats, edges: Ints) -> Floats:
+    known = ~np.isnan(values)
+    newest = np.maximum.accumulate(np.where(known, np.arange(known.shape[1]), 0), axis=1)
+    at_end = newest[:, np.append(edges[1:], known.shape[1]) - 1]
+    return np.where(_count(known, edges) > 0, np.take_along_axis(values, at_end, axis=1), np.nan)
 
 
 def _count(known: Bools, edges: Ints) -> Ints:

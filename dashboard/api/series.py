@@ -13,7 +13,7 @@ from dashboard.live.deployments import engines_of
 from dashboard.sources import Sources
 from telemetry.catalog import cluster
 from telemetry.frame import Frame
-from telemetry.model import Metric, Ratio, Scope
+from telemetry.model import Fold, Metric, Ratio, Scope
 from telemetry.query import Line, Query, answer
 from telemetry.rollup import bin_width
 
@@ -125,7 +125,8 @@ def _named(name: str, value: str, scope: Scope, sources: Sources) -> set[str]:
 def series(asked: Asked, sources: Sources) -> dict[str, Any]:
     """{metric, unit, step_ms, series: [{labels, t, v}]}, or min, max and mean in place of v where reduced.
 
-    window_ms besides for ratios and percentiles; relation and count in each series of percentiles.
+    fold besides where reduced, and last in each series where that is its name; window_ms for ratios and percentiles;
+    relation and count in each series of percentiles.
     """
     check(asked)
     query = Query(
@@ -152,8 +153,9 @@ def series(asked: Asked, sources: Sources) -> dict[str, Any]:
         "metric": asked.metric.name,
         "unit": asked.metric.unit.value,
         "step_ms": bin_width(query.start_ms, query.end_ms, asked.points, step) if reduced else step,
+        **({"fold": query.fold.value} if reduced else {}),
         **({"window_ms": query.window_ms} if query.window_ms else {}),
-        "series": [_line(line) for line in lines],
+        "series": [_line(line, query.fold) for line in lines],
     }
 
 
@@ -171,11 +173,13 @@ def _afford(frame: Frame) -> None:
         )
 
 
-def _line(line: Line) -> dict[str, Any]:
+def _line(line: Line, fold: Fold) -> dict[str, Any]:
     base: dict[str, Any] = {"labels": dict(line.labels), "t": line.t_ms.tolist()}
     if line.relation is not None and line.count is not None:
         base |= {"relation": list(line.relation), "count": numbers(line.count)}
     if line.values is not None:
         return base | {"v": numbers(line.values)}
     reduced = {"min": line.minimum, "max": line.maximum, "mean": line.mean}
+    if fold is Fold.LAST:
+        reduced["last"] = line.last
     return base | {name: numbers(values) for name, values in reduced.items() if values is not None}

@@ -74,19 +74,3 @@ def test_a_young_history_shortens_the_window_only_where_asked(young: bool) -> No
     frame = table({series(): [10 * second for second in range(9)]})
     found = latest.ratio(DECODE_TPS, frame, lambda _: (), young=young)
     np.testing.assert_equal(found, {(): 10.0 if young else np.nan})
-
-
-@pytest.mark.parametrize("young", [False, True])
-def test_a_young_history_shortens_the_window_only_where_asked(young: bool) -> None:
-    """Eight seconds of samples at 10 tokens/s, and a window of ten."""
-    frame = table({series(): [10 * second for second in range(9)]})
-    found = latest.ratio(DECODE_TPS, frame, lambda _: (), young=young)
-    np.testing.assert_equal(found, {(): 10.0 if young else np.nan})
-
-
-@pytest.mark.parametrize("young", [False, True])
-def test_a_young_history_shortens_the_window_only_where_asked(young: bool) -> None:
-    """Eight seconds of samples at 10 tokens/s, and a window of ten."""
-    frame = table({series(): [10 * second for second in range(9)]})
-    found = latest.ratio(DECODE_TPS, frame, lambda _: (), young=young)
-    np.testing.assert_equal(found, {(): 10.0 if young else np.nan})

@@ -10,7 +10,7 @@ from telemetry.catalog import engine, gpu, memory, network
 from telemetry.catalog import ratios as quotients
 from telemetry.counters import increase
 from telemetry.frame import Frame
-from telemetry.model import Metric, Ratio, Series, part
+from telemetry.model import Fold, Metric, Ratio, Series, part
 from telemetry.query import Line, Query, answer
 from tests.telemetry.frames import START_MS, Numbers, numbers, table
 
@@ -223,6 +223,22 @@ def test_more_ticks_than_points_become_bins() -> None:
     assert numbers(line.minimum) == [10 * n for n in range(10)]  # type: ignore[arg-type]
     assert numbers(line.maximum) == [10 * n + 9 for n in range(10)]  # type: ignore[arg-type]
     assert numbers(line.mean) == [10 * n + 4.5 for n in range(10)]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("metric", "fold"),
+    [
+        (gpu.GPU_POWER, Fold.MEAN),
+        (gpu.GPU_TEMPERATURE, Fold.MAX),
+        (memory.MEMORY_HEADROOM, Fold.MIN),
+        (engine.ENGINE_PHASE, Fold.LAST),
+        (engine.GENERATION_TOKENS, Fold.LAST),
+        (engine.TTFT, Fold.MAX),
+        (quotients.ACCEPTANCE, Fold.MEAN),
+    ],
+)
+def test_one_value_stands_for_a_bin(metric: Metric | Ratio, fold: Fold) -> None:
+    assert Query(metric, 0, 1).fold is fold
 
 
 @pytest.mark.parametrize(("points", "reduced"), [(None, False), (100, False), (99, True)])

@@ -107,3 +107,11 @@ def test_a_rollup_of_rollups_is_the_rollup_of_the_samples(values: list[float]) -
     assert np.array_equal(again[1].maximum, large.maximum)
     assert np.allclose(again[2].mean, large.mean, atol=1e-6)
     assert again[0].t_ms.tolist() == large.t_ms.tolist()
+
+
+def test_the_last_known_value_of_each_bin() -> None:
+    """Bins of 10 from 0: 1 then 5; nothing; unknown; 7 then unknown."""
+    ticks = np.array([12, 18, 31, 40, 45], dtype=np.int64)
+    bins = envelope(ticks, np.array([[1.0, 5.0, np.nan, 7.0, np.nan]]), 0, 10)
+    np.testing.assert_array_equal(bins.last, [[np.nan, 5.0, np.nan, np.nan, 7.0]])
+    assert envelope(ticks[:0], np.zeros((2, 0)), 0, 10).last.shape == (2, 0)

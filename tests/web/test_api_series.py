@@ -138,7 +138,7 @@ def test_reduction_keeps_a_spike(make_world: MakeWorld, make_web: MakeWeb) -> No
     web = make_web(world)
     web.step()
     answer = web.get(f"series?metric=gpu_power_watts&node=spark-01&start={T0}&end={tick(119)}&points=4")
-    assert answer["step_ms"] == 30_000
+    assert (answer["step_ms"], answer["fold"]) == (30_000, "mean")
     (line,) = answer["series"]
     assert set(line) == {"labels", "t", "min", "max", "mean"}
     assert len(line["t"]) == len(line["min"]) <= 5
@@ -146,6 +146,28 @@ def test_reduction_keeps_a_spike(make_world: MakeWorld, make_web: MakeWeb) -> No
     assert min(line["min"]) == 10.0
     spike = line["max"].index(90.0)
     assert line["t"][spike] <= tick(57) < line["t"][spike] + 30_000
+
+
+@pytest.mark.parametrize(
+    ("metric", "fold"),
+    [
+        ("gpu_temperature_celsius", "max"),
+        ("memory_headroom_bytes", "min"),
+        ("generation_tokens_total", "last"),
+        ("memory_used_ratio", "mean"),
+        ("time_to_first_token_seconds", "max"),
+    ],
+)
+def test_a_bin_says_which_value_stands_for_it(web: Web, metric: str, fold: str) -> None:
+    answer = web.get(f"series?metric={metric}&start={tick(0)}&end={tick(120)}&points=2")
+    assert answer["fold"] == fold
+    for line in answer["series"]:
+        assert ("last" in line) is (fold == "last")
+    if fold == "last":
+        (line,) = answer["series"]
+        assert line["last"] == line["max"]
+        assert line["last"][-1] == 20.0 * 120
+    assert "fold" not in web.get(f"series?metric={metric}&start={tick(119)}")
 
 
 def test_unknown_is_null(make_world: MakeWorld, make_web: MakeWeb) -> None:
