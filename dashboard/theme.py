@@ -73,14 +73,6 @@ DARK: Palette = {
     "memory-free": "#222a35",
 }
 PALETTES: Mapping[str, Palette] = {"light": LIGHT, "dark": DARK}
-TEXT_PAIRS = (
-    *((text, ground) for ground in ("page", "panel", "sunken") for text in ("text", "dim", "accent")),
-    *((text, ground) for ground in ("page", "panel", "sunken") for text in ("ok", "warning", "critical")),
-    *((text, ground) for ground in ("warning-wash", "critical-wash") for text in ("text", "dim")),
-    ("warning", "warning-wash"),
-    ("critical", "critical-wash"),
-)
-"""(text, background) pairs that occur and must have a contrast of at least 4.5 : 1."""
 
 SCHEME_ATTRIBUTE = "data-mantine-color-scheme"
 
@@ -93,16 +85,3 @@ def style_sheet() -> str:
         + "}"
         for selector, name in ((":root", "light"), (f':root[{SCHEME_ATTRIBUTE}="dark"]', "dark"))
     )
-
-
-def luminance(colour: str) -> float:
-    """Relative luminance of `#rrggbb` as WCAG 2 defines it, 0 to 1."""
-    channels = (int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5))
-    linear = [value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in channels]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def contrast(front: str, back: str) -> float:
-    """Contrast of two colours as WCAG 2 defines it, 1 to 21."""
-    high, low = sorted((luminance(front), luminance(back)), reverse=True)
-    return (high + 0.05) / (low + 0.05)
