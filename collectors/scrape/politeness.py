@@ -64,11 +64,6 @@ class Politeness:
         ticks = interval_ticks(fastest, self.tick_s)
         return (ticks if self.by_cost else 1) * self.tick_s
 
-    @property
-    def failures(self) -> int:
-        """Failures of the same kind in a row."""
-        return self._failures
-
     def answered(self, now_s: float, seconds: float, *, idle: bool) -> None:
         """A page arrived for the tick of this instant. idle: no request was running, so its time is our cost."""
         if idle:
@@ -82,7 +77,3 @@ class Politeness:
         self._failures = self._failures + 1 if same_kind and self._failures else 1
         self._last = outcome
         self._next_s = now_s + max(pause_s(outcome, self._failures), self.tick_s)
-
-    def reset(self) -> None:
-        """Ask again at the next tick: somebody asked for it, or the settings changed."""
-        self._next_s, self._failures, self._last = -math.inf, 0, Outcome.OK
