@@ -175,14 +175,6 @@ SLEEP_STATE = _engine(
     across=Fold.MAX,
     states=SLEEP_STATES,
 )
-ENGINE_START = _engine(
-    "engine_start_time_seconds",
-    "Engine started",
-    "When the engine's process started, by its own clock; marks a restart.",
-    Unit.SECONDS,
-    over_time=Fold.LAST,
-    across=Fold.MAX,
-)
 ESTIMATED_FLOPS = _engine(
     "estimated_flops_total",
     "Estimated operations",
