@@ -12,6 +12,7 @@ from dashboard import formatting
 from dashboard.api import parameters
 from dashboard.api.lists import number
 from dashboard.api.percentiles import Percentiles, Place, percentiles
+from dashboard.api.unknown import IDLE, from_samples
 from dashboard.live import current
 from dashboard.live.cells import level
 from dashboard.live.deployments import engines_of
@@ -29,7 +30,6 @@ KNOWN = ("metric", "node", "engine", "deployment", "quantile")
 REACH_MS = 300_000 + ratios.SILENT_MS + int(current.MARGIN_MS)
 """The longest window of a ratio."""
 MEDIAN = 0.5
-IDLE = "nothing happened in its window"
 SCOPES = {"node": (Scope.NODE, Scope.TARGET), "engine": (Scope.ENGINE, Scope.TARGET)}
 
 
@@ -70,6 +70,7 @@ def latest(
     wanted = list(metrics)
     silent = silent_collector(scene)
     frame = _frame(sources, scene, targets, wanted)
+    rows = _rows(frame)
     latencies = percentiles(sources, scene.tick, _histograms(wanted, targets, scene), quantile)
     values: list[dict[str, Any]] = []
     for metric in wanted:
@@ -83,7 +84,9 @@ def latest(
             one = latency.found.get(place) if silent is None else None
             value, tick = found.get(place, (math.nan, None)) if silent is None else (math.nan, None)
             reason = silent.text if silent else IDLE if one is not None and one.count == 0 else ""
-            entry = _entry(metric, place, value, tick, reason, scene)
+            if not math.isfinite(value) and not reason:
+                reason = why(metric, place, scene, frame.take(_of(metric, place, frame, rows)))
+            entry = _entry(metric, place, value, tick, reason)
             values.append(entry | (_besides(one, latency.window_ms) if metric.kind is Kind.HISTOGRAM else {}))
     return {"values": values}
 
@@ -137,7 +140,7 @@ def _ratio(metric: Ratio, frame: Frame, scene: Scene) -> Found:
     def place(series: Series) -> Place:
         if metric.scope is Scope.CLUSTER:
             return cluster.CLUSTER_TARGET, ()
-        return series.target, tuple(pair for pair in series.labels if pair[0] in metric.by)
+        return series.target, _labels(metric, series)
 
     found = current.ratio(metric, frame, scene.tick, place)
     return {key: (value, scene.tick) for key, value in found.items()}  # type: ignore[misc]
@@ -160,9 +163,7 @@ def _expected(
     return sorted(places)
 
 
-def _entry(
-    metric: Metric | Ratio, place: Place, value: float, tick: int | None, reason: str, scene: Scene
-) -> dict[str, Any]:
+def _entry(metric: Metric | Ratio, place: Place, value: float, tick: int | None, reason: str) -> dict[str, Any]:
     known = math.isfinite(value)
     entry: dict[str, Any] = {
         "metric": metric.name,
@@ -171,17 +172,37 @@ def _entry(
         "t": tick if known else None,
         "v": number(value),
         "state": level(value, metric.limits),
-        "reason": "" if known else reason or why(metric, place[0], scene),
+        "reason": "" if known else reason,
     }
     if known and isinstance(metric, Metric) and metric.kind is Kind.STATE:
         entry["text"] = formatting.state(value, metric.states)
     return entry
 
 
-def why(metric: Metric | Ratio, target: str, scene: Scene) -> str:
-    """Why a metric of a target is not known."""
-    names = [part.name for part in stored_metrics(metric)]
-    row = next((one for one in scene.targets if one.name == target), None)
+def _rows(frame: Frame) -> dict[str, list[int]]:
+    """Rows of a frame by stored metric."""
+    found: dict[str, list[int]] = {}
+    for row, series in enumerate(frame.series):
+        found.setdefault(series.metric, []).append(row)
+    return found
+
+
+def _of(metric: Metric | Ratio, place: Place, frame: Frame, rows: Mapping[str, list[int]]) -> list[int]:
+    """Rows that a metric's value at a place is made of; without labels, all of its target."""
+    found = [row for part in stored_metrics(metric) for row in rows.get(part.name, ())]
+    if metric.scope is Scope.CLUSTER:
+        return found
+    mine = [row for row in found if frame.series[row].target == place[0]]
+    return [row for row in mine if place[1] in ((), _labels(metric, frame.series[row]))]
+
+
+def _labels(metric: Metric | Ratio, series: Series) -> tuple[tuple[str, str], ...]:
+    return tuple(pair for pair in series.labels if pair[0] in metric.by)
+
+
+def why(metric: Metric | Ratio, place: Place, scene: Scene, part: Frame) -> str:
+    """Why a metric of a place is not known. part: the samples it would be made of."""
+    names = [term.name for term in stored_metrics(metric)]
+    row = next((one for one in scene.targets if one.name == place[0]), None)
     told = [target_reason(one, names, scene) for one in ([row] if row else scene.targets)]
-    shown = any(series.metric in names for series in (*scene.nodes.series, *scene.engines.series))
-    return next(filter(None, told), IDLE if isinstance(metric, Ratio) and shown else "not offered")
+    return next(filter(None, told), "") or from_samples(metric, part, scene.tick)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from dashboard.api import latest, series
+from dashboard import worker
+from dashboard.api import cost, latest, series
+from dashboard.api.unknown import BROKEN, GONE, IDLE, NOT_OFFERED, YOUNG
 from tests.web.conftest import MakeWeb, MakeWorld
 
 PAGE = (Path(__file__).parents[2] / "docs" / "api.md").read_text("utf-8")
@@ -44,6 +46,9 @@ def test_parameters_are_those_that_the_routes_know(make_world: MakeWorld, make_w
 
 def test_numbers_of_the_text_are_those_of_the_code() -> None:
     assert f"{series.DEFAULT_POINTS} where not given, at most {series.MOST_POINTS:,}" in PAGE
-    assert f"At most {series.MOST_SERIES:,} series and {series.MOST_CELLS:,} samples" in PAGE
+    assert f"At most {series.MOST_SERIES:,} series and {cost.MOST_CELLS:,} samples" in PAGE
     assert f"The last {series.DEFAULT_SPAN_MS // 60_000} minutes where not given" in PAGE
     assert f"at most {series.MOST_SPAN_MS // 86_400_000} days" in PAGE
+    assert f"not received whole within {worker.RECEIVE_S:g} s" in PAGE
+    for reason in (NOT_OFFERED, GONE, YOUNG, BROKEN, IDLE):
+        assert f'"{reason}"' in PAGE
