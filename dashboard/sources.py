@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from pipeline.tail import SPAN_MS, Tail
+from storage.records import Row
 from storage.store import Store
+from telemetry import ratios
 from telemetry.catalog import cluster
 from telemetry.frame import Frame
 
@@ -32,15 +34,19 @@ class FromStore:
 
     store: Store
 
+    def _rows(self) -> list[Row]:
+        """The newest rows, of all that was read lately."""
+        commit = self.store.latest_commit()
+        return [] if commit is None else self.store.rows(start=commit.last_tick - ratios.SILENT_MS)
+
     @property
     def latest_tick(self) -> int | None:
         """Tick of the newest row, None of an empty store."""
-        return max((row.tick for row in self.store.last_rows().values()), default=None)
+        return max((row.tick for row in self._rows()), default=None)
 
     def targets(self) -> list[str]:
-        """Names of the targets that have rows within a tail's span."""
-        ticks = {name: row.tick for name, row in self.store.last_rows().items()}
-        return sorted(name for name, tick in ticks.items() if tick > max(ticks.values()) - SPAN_MS)
+        """Names of the targets that have rows, as far as they were read lately."""
+        return sorted({row.target for row in self._rows()})
 
     def frame(
         self, metrics: Collection[str], *, start_ms: float, end_ms: float, targets: Collection[str] | None = None

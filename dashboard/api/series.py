@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from dashboard.api import parameters
+from dashboard.api.cost import afford, samples
 from dashboard.api.lists import numbers
 from dashboard.api.parameters import ParameterError
 from dashboard.live.deployments import engines_of
 from dashboard.sources import Sources
 from telemetry.catalog import cluster
-from telemetry.frame import Frame
 from telemetry.model import Fold, Metric, Ratio, Scope
 from telemetry.query import Line, Query, answer
 from telemetry.rollup import bin_width
@@ -23,8 +23,6 @@ MOST_SPAN_MS = 7 * 86_400_000
 DEFAULT_POINTS = 600
 MOST_POINTS = 5_000
 MOST_SERIES = 1_000
-MOST_CELLS = 4_000_000
-"""Samples (series × ticks) that one answer may be made of: 16 nodes over 3 days, or everything over an hour."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +138,10 @@ def series(asked: Asked, sources: Sources) -> dict[str, Any]:
         quantile=asked.quantile,
         slowest_ms=sources.slowest_ms(),
     )
-    frame = sources.frame(query.stored(), query.start_ms - query.lead_ms, query.end_ms, _sources_of(query))
-    _afford(frame)
+    wanted = (query.stored(), query.start_ms - query.lead_ms, query.end_ms, _sources_of(query))
+    afford(samples(sources, *wanted))
+    frame = sources.frame(*wanted)
+    afford(frame.values.size)
     step = sources.step_ms()
     lines = answer(query, frame, step)
     if len(lines) > MOST_SERIES:
@@ -163,14 +163,6 @@ def _sources_of(query: Query) -> list[str] | None:
     """Targets to read from; a cluster ratio over some nodes still needs every engine."""
     crosses = isinstance(query.metric, Ratio) and query.metric.scope is Scope.CLUSTER
     return None if query.targets is None or crosses else sorted(query.targets)
-
-
-def _afford(frame: Frame) -> None:
-    if frame.values.size > MOST_CELLS:
-        raise ParameterError(
-            f"This would be made of {frame.values.size:,} samples, expected at most {MOST_CELLS:,}; "
-            "ask for a shorter range, or name a node, an engine or a deployment."
-        )
 
 
 def _line(line: Line, fold: Fold) -> dict[str, Any]:

@@ -264,7 +264,7 @@ def test_caps_on_series_and_samples(web: Web, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("dashboard.api.series.MOST_SERIES", 3)
     assert "This is 4 series, expected at most 3" in web.get("series?metric=gpu_power_watts", 400)["error"]
     assert len(web.get("series?metric=gpu_power_watts&total=1")["series"]) == 1
-    monkeypatch.setattr("dashboard.api.series.MOST_CELLS", 100)
+    monkeypatch.setattr("dashboard.api.cost.MOST_CELLS", 100)
     assert "expected at most 100" in web.get("series?metric=gpu_power_watts", 400)["error"]
 
 

@@ -44,7 +44,7 @@ def halfway(
     reached, go_on, rows = threading.Event(), threading.Event(), store.rows
 
     def gated(*given: Any, **named: Any) -> Any:
-        if named["end"] == tick(LAST):
+        if named.get("end") == tick(LAST):
             reached.set()
             assert go_on.wait(30)
         return rows(*given, **named)
@@ -109,7 +109,7 @@ def test_loading_that_fails_begins_anew(
     rows, failures = store.rows, [StoreBusy("busy")]
 
     def failing(*given: Any, **named: Any) -> Any:
-        if failures and named["end"] == tick(LAST):
+        if failures and named.get("end") == tick(LAST):
             raise failures.pop()
         return rows(*given, **named)
 
