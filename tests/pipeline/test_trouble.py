@@ -156,7 +156,7 @@ def test_a_series_that_was_away_when_the_collector_stopped_goes_on_too(stage: St
         await stage.tick(3)
 
     async def second(stage: Stage) -> None:
-        stage.says(30)
+        stage.says(30, start=500)
         await stage.tick(60)
 
     stage.play(first)
