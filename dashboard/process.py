@@ -29,7 +29,9 @@ from telemetry import catalog
 LOADING = Sentence("unknown", "Loading what was recorded")
 MOST_MINUTES = SHOWN_MS / 60_000
 SHARED_MS = 1_000
-"""A bootstrap is shared by all who ask within this time; so is the scene that answers are made of."""
+"""A bootstrap is shared by all who ask for the same time span within this time."""
+MOST_KEPT = 4
+"""Spans of time whose bootstraps are kept: pages ask for none and for all, scripts for whatever they like."""
 
 
 def wall_clock() -> int:
@@ -45,9 +47,9 @@ def version() -> str:
 
 @dataclass
 class _Kept:
-    """A bootstrap that is still fresh."""
+    """A bootstrap, and the tick and number of messages that it was made at."""
 
-    key: tuple[int, int, float]
+    of: tuple[int, int]
     made_ms: int
     message: dict[str, Any]
 
@@ -63,7 +65,7 @@ class WebProcess:
         self.hub = Hub()
         self.follower = Follower(store, self.sources.tail, self.hub, clock)
         self.started_ms = clock()
-        self._kept: _Kept | None = None
+        self._kept: dict[float, _Kept] = {}
         self._turn = threading.Lock()
 
     def start(self) -> None:
@@ -84,8 +86,9 @@ class WebProcess:
         return gather(self.sources.store, recent, now if tick is None else tick, now)
 
     def live(self, minutes: float) -> dict[str, Any] | None:
-        """The bootstrap message with `history`; None before the first tick. The same object for all within a second.
+        """The bootstrap message with `history`; None before the first tick.
 
+        The same object for all who ask for as many minutes within a second and the same tick.
         While the tail is being loaded: that it is, and nothing else.
         """
         if self.sources.loading:
@@ -94,11 +97,14 @@ class WebProcess:
         if tick is None or self.hub.latest()[1] is None:
             return None
         now = self.sources.now_ms()
-        key = (tick, self.hub.sequence, minutes)
+        of = (tick, self.hub.sequence)
         with self._turn:
-            kept = self._kept
-            if kept is None or kept.key != key or now - kept.made_ms >= SHARED_MS:
-                kept = self._kept = _Kept(key, now, self._bootstrap(minutes))
+            kept = self._kept.pop(minutes, None)
+            if kept is None or kept.of != of or now - kept.made_ms >= SHARED_MS:
+                kept = _Kept(of, now, self._bootstrap(minutes))
+            self._kept[minutes] = kept  # at the end: the one asked for longest ago is the first
+            while len(self._kept) > MOST_KEPT:
+                del self._kept[next(iter(self._kept))]
             return kept.message
 
     def _bootstrap(self, minutes: float) -> dict[str, Any]:

@@ -213,6 +213,18 @@ def test_bootstrap_is_shared_within_a_second(web: Web) -> None:
     assert web.process.live(15) is not first
 
 
+def test_bootstraps_of_several_spans_are_kept_beside_each_other(web: Web) -> None:
+    """Pages ask for none with their HTML and for all by script; neither may make the other's anew."""
+    spans = (0.0, 15.0, 0.1, 0.25)
+    made = [web.process.live(minutes) for minutes in spans]
+    assert [len(one["history"]["t"]) for one in made if one] == [0, 31, 7, 16]
+    assert all(web.process.live(minutes) is one for minutes, one in zip(spans, made, strict=True))
+    fifth = web.process.live(0.4)
+    assert web.process.live(0.4) is fifth
+    assert [web.process.live(minutes) is one for minutes, one in zip(spans[1:], made[1:], strict=True)] == [True] * 3
+    assert web.process.live(0.0) is not made[0], "the one asked for longest ago is given up"
+
+
 def test_bootstrap_fits_the_differences_that_follow(web: Web) -> None:
     """A tick that has come but is not told yet must not be in the bootstrap."""
     web.world.run(31, 31)
