@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -84,6 +84,7 @@ class Ingest:
         self._known: dict[str, tuple[float, float, bool]] = {}
         self._home: dict[str, Series] = {}
         self._left: dict[Series, float] = {}
+        self._copies: dict[Series, str] = {}
         self._resumed = dict(resumed or {})
         self._stated = {series: offset for series, (_, offset) in self._resumed.items()}
         self._started_s = started_s
@@ -214,6 +215,7 @@ class Ingest:
 
     def _learn(self, layout: Layout) -> Shape:
         self._remember()
+        self._change_copies(layout)
         counter = np.array([catalog.stored(series.metric).kind is Kind.COUNTER for series in layout.series], dtype=bool)
         known = [self._known.get(line, _NEVER_SEEN) for line in layout.lines]
         columns = np.array(known, dtype=np.float64).reshape(-1, 3)
@@ -240,6 +242,15 @@ class Ingest:
             state = zip(*(column.tolist() for column in columns), strict=True)
             self._known.update(zip(self._shape.layout.lines, state, strict=True))
 
+    def _change_copies(self, layout: Layout) -> None:
+        """Where another copy than last time makes a series, forget the lines of the former: what they counted stays,
+        and the copy goes on from there, having counted the same. Should the former return, it is a new one."""
+        chosen = dict(zip(layout.series, layout.copies, strict=False))
+        changed = {series for series, copy in chosen.items() if self._copies.get(series, copy) != copy}
+        self._copies.update(chosen)
+        if changed:
+            self._forget([line for line, series in self._home.items() if series in changed])
+
     def _from_zero(self, layout: Layout) -> Bools:
         """New lines that stood at 0 on the page before. Not where the lines of a series were all replaced: those say
         in other words what the old ones had counted."""
@@ -252,7 +263,7 @@ class Ingest:
     def _gone(self, layout: Layout) -> Floats:
         present = set(layout.lines)
         if len(self._home) > MOST_LINES:
-            self._forget(present)
+            self._forget([line for line in self._home if line not in present])
         places = {series: place for place, series in enumerate(layout.series)}
         gone = np.array([self._left.get(series, 0.0) for series in layout.series])
         for line, series in self._home.items():
@@ -261,10 +272,10 @@ class Ingest:
                 gone[places[series]] += raw + offset
         return gone
 
-    def _forget(self, present: Collection[str]) -> None:
-        """Keep only the sum of what lines counted that are no longer on the page: labels that change with every
-        request must not fill the memory."""
-        for line in [line for line in self._home if line not in present]:
+    def _forget(self, lines: Iterable[str]) -> None:
+        """Keep only the sum of what these lines counted: labels that change with every request must not fill the
+        memory."""
+        for line in lines:
             raw, offset, _ = self._known.pop(line, _NEVER_SEEN)
             series = self._home.pop(line)
             if not np.isnan(raw):

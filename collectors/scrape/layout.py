@@ -133,10 +133,12 @@ def _layout(
 ) -> Layout:
     order: dict[Series, int] = {}
     folds: list[Fold] = []
+    copies: list[str] = []
     for _, meaning, series in kept:
         if series not in order:
             order[series] = len(order)
             folds.append(meaning.fold)
+            copies.append(f"{meaning.rank} {meaning.replica}")
     engine, facts = recognise((line.engine for _, line in present if line.engine and line.meanings), body)
     return Layout(
         series=tuple(order),
@@ -147,6 +149,7 @@ def _layout(
         engine=engine,
         dropped_families=len({line.dropped for _, line in present if line.dropped is not None}),
         refused_series=refused,
+        copies=tuple(copies),
     )
 
 

@@ -27,6 +27,8 @@ class Layout:
     engine: one of ENGINES, recognised from the page itself.
     dropped_families: families on the page that the catalogue does not know.
     refused_series: stored series beyond the cap; their lines are not read.
+    copies: which of several lines that say the same makes each stored series, as text: the name's rank and the copy's
+        ranks. Empty where no series has a choice.
     """
 
     series: tuple[Series, ...]
@@ -37,6 +39,7 @@ class Layout:
     engine: str
     dropped_families: int
     refused_series: int
+    copies: tuple[str, ...] = ()
 
     def fold(self, raw: Floats) -> Floats:
         """One value per stored series from one per raw line (float64[n_raw] → float64[len(series)]).

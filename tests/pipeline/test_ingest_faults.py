@@ -158,3 +158,57 @@ def test_every_metric_has_limits_that_hold_its_own_marks() -> None:
             marks = [mark for mark in (metric.limits.warning, metric.limits.critical) if mark] if metric.limits else []
             assert low <= min([*marks, 0.0]) <= max([*marks, 0.0]) < high, metric.name
             assert step > 0
+
+
+def rank(number: int, value: float) -> str:
+    return f'sglang:generation_tokens_total{{model_name="m",dp_rank="0",tp_rank="{number}"}} {value}\n'
+
+
+def renamed(name: str, value: float) -> str:
+    return f'vllm:{name}{{engine="0",model_name="m"}} {value}\n'
+
+
+def totals(*pages: str) -> tuple[list[float], list[list[str]]]:
+    source = Source()
+    readings = [source.body(page) for page in pages]
+    return [float(one.values[0]) for one in readings], [[offset.reason for offset in one.offsets] for one in readings]
+
+
+def test_a_rank_that_comes_and_goes_counts_once() -> None:
+    both = [rank(0, tokens) + rank(1, tokens) for tokens in (1000, 1100, 1400, 1500)]
+    one = [rank(1, 1200), rank(1, 1300)]
+    found, told = totals(both[0], both[1], *one, both[2], both[3], one[0], both[3])
+    assert found == [0, 100, 100, 200, 200, 300, 300, 300]
+    assert told[2:5] == [["lines changed"], [], ["lines changed"]]
+    assert told[6:] == [["lines changed"], ["lines changed"]]
+
+
+def test_a_copy_that_takes_over_begins_where_the_former_stood_though_its_number_is_lower() -> None:
+    found, _ = totals(rank(0, 1000), rank(0, 1010), rank(1, 3), rank(1, 5), rank(0, 1020), rank(0, 1021))
+    assert found == [0, 10, 10, 12, 12, 13]
+
+
+def test_names_that_swap_back_and_forth_count_once() -> None:
+    new, old = "prefix_cache_queries_total", "gpu_prefix_cache_queries_total"
+    found, told = totals(*(renamed(new if page % 2 else old, 100.0 * page) for page in range(6)))
+    assert found == [0] * 6, "what happened between two copies is known to neither"
+    assert told[1:] == [["lines changed"]] * 5
+    found, _ = totals(renamed(old, 100), renamed(old, 200), renamed(old, 300) + renamed(new, 300), renamed(new, 350))
+    assert found == [0, 100, 100, 150]
+
+
+def test_a_copy_that_takes_over_at_a_restart_counts_from_zero() -> None:
+    start = "process_start_time_seconds "
+    found, told = totals(
+        rank(0, 1000) + f"{start}10", rank(0, 1100) + f"{start}10", rank(1, 30) + f"{start}99", rank(1, 31)
+    )
+    assert (found, told[2]) == ([0, 100, 130, 131], ["restart"])
+
+
+def test_a_series_that_was_away_returns_by_another_copy() -> None:
+    other = 'sglang:num_requests_total{model_name="m",dp_rank="0",tp_rank="1"} 5\n'
+    source = Source()
+    for page in (rank(0, 1000) + other, rank(0, 1100) + other, other):
+        source.body(page)
+    reading = source.body(rank(1, 1200) + other)
+    assert sorted(reading.values.tolist()) == [0.0, 100.0]
