@@ -1,4 +1,4 @@
-"""`/api/v1/latest` of histograms: percentiles over the window of the pages, what they rest on, and why there is none."""
+"""`/api/v1/latest` of histograms: percentiles over the window of the pages, and why there is none."""
 
 from __future__ import annotations
 
