@@ -3,7 +3,8 @@
 One figure, because one replot a second costs less than three and a zoom then holds for all of them. Lines carry no
 colour: the browser paints every trace with the CSS variable named in `meta.colour`, in the theme at hand. `meta.point`
 names the point of the live message that feeds the line, `meta.scale` turns its base unit into the axis's, and
-`meta.span` marks the two edges of a filled span, which a gap has to close because Plotly fills across it.
+`meta.span` marks the two edges of a filled span, which a gap has to close because Plotly fills across it. Of what the
+hover box adds, `meta.names` names the point with a name and `meta.between` those of the least and the most.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ class Line:
     dash: str = "solid"
     fill: bool = False
     span: bool = False
+    names: str = ""
+    between: tuple[str, str] | None = None
 
 
 PLOTS = (
@@ -57,18 +60,21 @@ PLOTS = (
 )
 PREFILL_AXIS = "y2"
 LINES = (
-    Line("decode", "decode", "y", Unit.TOKENS_PER_SECOND, "decode", 1.8),
-    Line("prefill", "prefill", PREFILL_AXIS, Unit.TOKENS_PER_SECOND, "prefill"),
+    Line("net_worst", "busiest cage", "y4", Unit.NETWORK_BYTES_PER_SECOND, "net-worst", 1.2, "dot",
+         names="net_worst_name"),
+    Line("net", "cluster", "y4", Unit.NETWORK_BYTES_PER_SECOND, "net"),
     Line("util_min", "lowest", "y3", Unit.RATIO, "util-span", 0, span=True),
     Line("util_max", "highest", "y3", Unit.RATIO, "util-span", 0, fill=True, span=True),
-    Line("util_mean", "mean", "y3", Unit.RATIO, "util"),
-    Line("net", "cluster", "y4", Unit.NETWORK_BYTES_PER_SECOND, "net"),
-    Line("net_worst", "busiest cage", "y4", Unit.NETWORK_BYTES_PER_SECOND, "net-worst", 1.2, "dot"),
-)
+    Line("util_mean", "mean", "y3", Unit.RATIO, "util", between=("util_min", "util_max")),
+    Line("prefill", "prefill", PREFILL_AXIS, Unit.TOKENS_PER_SECOND, "prefill"),
+    Line("decode", "decode", "y", Unit.TOKENS_PER_SECOND, "decode", 1.8),
+)  # fmt: skip
+"""From the lowest plot up: Plotly's hover box turns the order round where a line is filled down to another."""
 
 
 def _trace(line: Line) -> Figure:
     axis = AXES[line.unit]
+    beside = "%{text}" if line.names or line.between else ""
     return {
         "type": "scatter",
         "mode": "lines",
@@ -81,8 +87,15 @@ def _trace(line: Line) -> Figure:
         "connectgaps": False,
         "line": {"width": line.width, "dash": line.dash, "color": NEUTRAL},
         "fill": "tonexty" if line.fill else "none",
-        **({"hoverinfo": "skip"} if line.span else {"hovertemplate": f"%{{y:.3~g}} {axis.unit}"}),
-        "meta": {"point": line.point, "scale": axis.scale, "colour": line.colour, "span": line.span},
+        **({"hoverinfo": "skip"} if line.span else {"hovertemplate": f"%{{y:.3~g}} {axis.unit}{beside}"}),
+        "meta": {
+            "point": line.point,
+            "scale": axis.scale,
+            "colour": line.colour,
+            "span": line.span,
+            **({"names": line.names} if line.names else {}),
+            **({"between": list(line.between)} if line.between else {}),
+        },
     }
 
 
@@ -98,6 +111,7 @@ def y_axis(domain: tuple[float, float], range_: tuple[float, float] | None = Non
         "fixedrange": True,
         "zeroline": False,
         "nticks": 5,
+        "exponentformat": "none",
         "tickmode": "auto",
         "showline": False,
         "ticks": "",

@@ -74,7 +74,11 @@ def chart_figure(chart: Chart) -> Figure:
     return {"data": [], "layout": layout}
 
 
+LEAST = {Unit.HERTZ: 400.0, Unit.CELSIUS: 10.0}
+"""Shortest reach of an axis in its screen unit; 1 for all others."""
+
+
 def axis_of(chart: Chart) -> dict[str, Any]:
-    """{unit, scale} of a chart."""
+    """{unit, scale, least} of a chart; `least` is the shortest reach of its axis."""
     axis = AXES[chart.unit]
-    return {"unit": axis.unit, "scale": axis.scale}
+    return {"unit": axis.unit, "scale": axis.scale, "least": LEAST.get(chart.unit, 1.0)}

@@ -170,6 +170,7 @@ def chart(found: Chart) -> Component:
         html.H2(found.title),
         html.Span(axis["unit"], className="dimmed"),
         html.Div("", className="keys"),
+        html.Button("Back to live", className="back", type="button", hidden=True, **{"data-back": "charts"}),
     ]
     graph = dcc.Graph(
         id={"chart": found.key},
@@ -209,10 +210,7 @@ def page(name: str) -> Component:
     readings = html.Details(
         [html.Summary("All readings of this node"), fragment("node-readings", SLOW_MS, node=name)], className="panel"
     )
-    back = html.Button("Back to live", className="back", type="button", hidden=True, **{"data-back": "charts"})
-    charts = html.Div(
-        [*(chart(one) for one in NODE_CHARTS), back], className="charts-grid", **{"data-series-node": name}
-    )
+    charts = html.Div([chart(one) for one in NODE_CHARTS], className="charts-grid", **{"data-series-node": name})
     return html.Div(
         [
             fragment("node", REFRESH_MS, node=name),

@@ -42,10 +42,34 @@ def test_a_tick_changes_numbers_tiles_and_lines(make_site: MakeSite, open_page: 
     expect(page.locator(".tile", has_text="spark-03").locator(".power")).to_have_text("77\u00a0W")
     site.tick()
     page.wait_for_function("() => document.querySelector('[data-plots] .js-plotly-plot').data[0].y.length === 33")
-    last = page.evaluate("document.querySelector('[data-plots] .js-plotly-plot').data.map((line) => line.y.at(-1))")
-    assert last[0] == pytest.approx(20.0)
-    assert last[4] == pytest.approx(96.0)
-    assert last[5] == pytest.approx(12.8)
+    last = page.evaluate(
+        "Object.fromEntries(document.querySelector('[data-plots] .js-plotly-plot').data"
+        ".map((line) => [line.name, line.y.at(-1)]))"
+    )
+    assert last["decode"] == pytest.approx(20.0)
+    assert last["mean"] == pytest.approx(96.0)
+    assert last["cluster"] == pytest.approx(12.8)
+
+
+def test_the_hover_box_keeps_the_legends_order_and_names_who_is_meant(make_site: MakeSite, open_page: Open) -> None:
+    site = make_site(ticks=120)
+    page = open_page(site.address)
+    wait_for_charts(page)
+    for _ in range(6):
+        site.tick()
+    page.wait_for_function("() => document.querySelector('[data-plots] .js-plotly-plot').data[0].y.length === 127")
+    box = page.locator("[data-plots] .nsewdrag").first.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] - 4, box["y"] + 30)
+    lines = page.locator("[data-plots] .hoverlayer .legendtext")
+    expect(lines).to_have_text(
+        [
+            "decode : 20 tok/s",
+            "mean : 96 % (96–96)",
+            "cluster : 12.8 Gb/s",
+            re.compile(r"busiest cage : 1.6 Gb/s spark-0\d p\d"),
+        ]
+    )
 
 
 def test_zoom_survives_ticks_until_one_goes_back(make_site: MakeSite, open_page: Open) -> None:
@@ -60,13 +84,22 @@ def test_zoom_survives_ticks_until_one_goes_back(make_site: MakeSite, open_page:
     page.mouse.up()
     expect(page.locator("[data-back]")).to_be_visible()
     zoomed = page.evaluate(RANGE)
+    page.wait_for_function("() => !document.querySelector('[data-plots] .hoverlayer .legend')")
+    colours = "[m._fullLayout.font.color, getComputedStyle(document.documentElement).getPropertyValue('--dim').trim()]"
+    page.wait_for_function(
+        "() => { const m = document.querySelector('[data-plots] .js-plotly-plot'), "
+        f"c = {colours}; return c[0] === c[1]; }}"
+    )
     for _ in range(3):
         site.tick()
+    expect(page.locator("[data-age]")).to_have_text("zoomed")
     page.wait_for_function("() => document.querySelector('[data-plots] .js-plotly-plot').data[0].y.length === 124")
     assert page.evaluate(RANGE) == zoomed
     page.locator("[data-back]").click()
     expect(page.locator("[data-back]")).to_be_hidden()
     page.wait_for_function(f"(before) => {RANGE}[0] !== before", arg=zoomed[0])
+    site.tick()
+    expect(page.locator("[data-age]")).to_have_text("live")
 
 
 def test_a_silent_collector_is_named_by_the_page_itself(make_site: MakeSite, open_page: Open) -> None:
@@ -140,7 +173,7 @@ def test_theme_follows_the_system_then_the_button_and_is_kept(make_site: MakeSit
     wait_for_charts(page)
     assert page.evaluate(scheme) == "dark"
     dark = page.evaluate(ground)
-    line = "document.querySelector('[data-plots] .js-plotly-plot').data[0].line.color"
+    line = "document.querySelector('[data-plots] .js-plotly-plot').data.at(-1).line.color"
     page.wait_for_function(f"() => {line} === '#69aefc'")
     page.locator("[data-theme-toggle]").click()
     assert page.evaluate(scheme) == "light"

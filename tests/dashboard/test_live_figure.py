@@ -14,13 +14,13 @@ def test_three_plots_share_one_time_axis() -> None:
     figure = live.live_figure()
     assert {trace["xaxis"] for trace in figure["data"]} == {"x"}
     assert [trace["meta"]["point"] for trace in figure["data"]] == [
-        "decode",
-        "prefill",
+        "net_worst",
+        "net",
         "util_min",
         "util_max",
         "util_mean",
-        "net",
-        "net_worst",
+        "prefill",
+        "decode",
     ]
     layout = figure["layout"]
     assert layout["yaxis"]["domain"] == [0.69, 1.0]
@@ -44,6 +44,9 @@ def test_only_the_edges_of_the_span_are_filled_and_silent() -> None:
     assert [point for point, trace in traces.items() if trace["fill"] == "tonexty"] == ["util_max"]
     assert traces["util_min"]["hoverinfo"] == "skip"
     assert traces["decode"]["hovertemplate"] == "%{y:.3~g} tok/s"
+    assert traces["util_mean"]["hovertemplate"] == "%{y:.3~g} %%{text}"
+    assert traces["util_mean"]["meta"]["between"] == ["util_min", "util_max"]
+    assert traces["net_worst"]["meta"]["names"] == "net_worst_name"
     assert not any(trace["connectgaps"] for trace in traces.values())
 
 
@@ -62,7 +65,8 @@ def test_a_chart_has_one_unit_and_asks_for_metrics_of_nodes(chart: series.Chart)
         assert metric.unit is chart.unit
         assert metric.scope is Scope.NODE
         assert metric.kind in (Kind.GAUGE, Kind.RATIO), "a counter's course is no chart"
-    assert series.axis_of(chart) == {"unit": AXES[chart.unit].unit, "scale": AXES[chart.unit].scale}
+    least = {Unit.HERTZ: 400.0, Unit.CELSIUS: 10.0}.get(chart.unit, 1.0)
+    assert series.axis_of(chart) == {"unit": AXES[chart.unit].unit, "scale": AXES[chart.unit].scale, "least": least}
     assert series.chart_figure(chart)["data"] == []
 
 

@@ -4,7 +4,7 @@ import { element, setText } from "./dom.js";
 import { paint, stamp } from "./paint.js";
 import { fit } from "./scale.js";
 import { colour, onThemeChange } from "./theme.js";
-import { forgetHover, tellZoomed } from "./zoom.js";
+import { onDrawnByDash, tellZoomed } from "./zoom.js";
 
 // A young store is shown over a shorter time, so that its lines are not a stroke at the edge.
 const SPAN_MS = 3600000, LEAST_MS = 600000, POINTS = 240, EVERY_MS = 10000, LOOK_MS = 200;
@@ -50,10 +50,9 @@ export class Charts {
       if (chart.graph || !graph?._fullLayout?.xaxis || !graph.on || !window.Plotly) continue;
       chart.graph = graph;
       graph.on("plotly_relayout", (event) => {
-        if (!("xaxis.range[0]" in event)) return;
-        this.setZoom([event["xaxis.range[0]"], event["xaxis.range[1]"]], chart);
-        forgetHover(graph);
+        if ("xaxis.range[0]" in event) this.setZoom([event["xaxis.range[0]"], event["xaxis.range[1]"]], chart);
       });
+      onDrawnByDash(graph);
       graph.on("plotly_doubleclick", () => this.live());
       if (chart.answers) this.draw(chart);
     }

@@ -5,7 +5,7 @@
 import { onThemeChange } from "./theme.js";
 import { paint, stamp } from "./paint.js";
 import { fit } from "./scale.js";
-import { forgetHover, tellZoomed } from "./zoom.js";
+import { onDrawnByDash, tellZoomed } from "./zoom.js";
 
 // Shortest reach of an axis in its unit.
 const LEAST = 1;
@@ -46,8 +46,9 @@ export class Plots {
     this.finder.disconnect();
     this.graph = graph;
     graph.on("plotly_relayout", (event) => {
-      if ("xaxis.range[0]" in event || "xaxis.range" in event) this.setZoomed(true), forgetHover(graph);
+      if ("xaxis.range[0]" in event || "xaxis.range" in event) this.setZoomed(true);
     });
+    onDrawnByDash(graph);
     graph.on("plotly_doubleclick", () => this.live());
     paint(graph).then(() => this.draw());
   }
@@ -68,10 +69,10 @@ export class Plots {
     const { points } = this.state.history;
     for (const trace of this.graph.data) {
       const { names, between, scale } = trace.meta;
-      if (names) trace.text = grid.words(points[names] ?? [], (name) => (name ? " " + name : ""));
+      if (names) trace.text = grid.words(points[names] ?? [], (name) => (name ? " " + name : " "));
       if (!between) continue;
       const [low, high] = between.map((point) => grid.place(points[point] ?? [], scale));
-      trace.text = low.map((least, at) => (least === null ? "" : ` (${least.toFixed(0)}–${high[at].toFixed(0)})`));
+      trace.text = low.map((least, at) => (least === null ? " " : ` (${least.toFixed(0)}–${high[at].toFixed(0)})`));
     }
   }
 
@@ -118,7 +119,7 @@ export class Grid {
 
   // Words of every slot that a tick falls into.
   words(values, write) {
-    const line = new Array((this.slots.at(-1) ?? -1) + 1).fill("");
+    const line = new Array((this.slots.at(-1) ?? -1) + 1).fill(" ");
     this.slots.forEach((slot, index) => (line[slot] = write(values[index])));
     return line;
   }
