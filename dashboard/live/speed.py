@@ -19,6 +19,7 @@ from telemetry.model import Metric, Unit
 from telemetry.phases import DECODING_MS
 
 TPS = Unit.TOKENS_PER_SECOND
+SECOND_MS = 1_000.0
 NO_TOKENS = "no token in the shown time"
 
 
@@ -92,17 +93,26 @@ def decode_now(scene: Scene) -> float:
     return scene.gauge(engine.REPORTED_THROUGHPUT)
 
 
+def no_tokens(scene: Scene, window_ms: float) -> str:
+    """Why tokens over a window are unknown; a window shorter than an engine's interval cannot be measured."""
+    slowest = max(scene.engine_targets, key=lambda target: target.interval_ms, default=None)
+    if slowest is None or slowest.interval_ms <= window_ms:
+        return reason(scene, engine.GENERATION_TOKENS)
+    window, interval = (formatting.text(ms / 1000, Unit.SECONDS) for ms in (window_ms, slowest.interval_ms))
+    told = f"{window} is not measurable, {slowest.name} is read every {interval}"
+    return reason(scene, engine.GENERATION_TOKENS, otherwise=told)
+
+
 def speed_cells(scene: Scene) -> dict[str, Cell]:
     """decode.*, prefill.*, requests.* and phase."""
-    silent = reason(scene, engine.GENERATION_TOKENS)
     waiting = reason(scene, engine.REQUESTS_WAITING)
     return {
-        "decode.now": cell(decode_now(scene), TPS, silent),
+        "decode.now": cell(decode_now(scene), TPS, no_tokens(scene, WINDOWS_MS["decode_now"])),
         "decode.mean": cell(
             mean_while_decoding(scene), TPS, reason(scene, engine.GENERATION_TOKENS, otherwise=NO_TOKENS)
         ),
-        "decode.peak": cell(peak(scene, cluster.RECORDED_DECODE), TPS, silent),
-        "decode.peak_1s": cell(peak(scene, cluster.RECORDED_DECODE_1S), TPS, silent),
+        "decode.peak": cell(peak(scene, cluster.RECORDED_DECODE), TPS, no_tokens(scene, DECODING_MS)),
+        "decode.peak_1s": cell(peak(scene, cluster.RECORDED_DECODE_1S), TPS, no_tokens(scene, SECOND_MS)),
         "prefill.throughput": cell(
             scene.quotient(quotients.PREFILL_TPS),
             TPS,

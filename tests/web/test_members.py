@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from dashboard.live.scene import gather
 from dashboard.live.speed import mean_while_decoding
-from telemetry.catalog import engine
+from telemetry.catalog import cluster, engine
 from telemetry.model import Series
 from tests.web.conftest import MakeWeb, MakeWorld, Web
-from tests.web.world import ENGINE, HEAD, World, constant, tick
+from tests.web.world import DEPLOYMENT, ENGINE, HEAD, NAN, World, constant, tick
 
 
 def mean(web: Web, world: World) -> float:
@@ -158,3 +160,38 @@ def test_latest_of_a_deployment_is_of_its_recorded_series_and_its_engines(
     assert owners(web, f"{both}&deployment=Qwen3&engine={HEAD}") == []
     assert owners(web, f"{both}&engine={HEAD}") == [(HEAD, 3.0)]
     assert owners(web, "metric=decode_tokens_per_second&deployment=Qwen3") == [("tail", pytest.approx(30.0))]
+
+
+WINDOWS = {"decode.peak_1s": "1.0 s", "decode.now": "5.0 s", "decode.peak": "10.0 s"}
+
+
+@pytest.mark.parametrize(
+    ("interval_ms", "interval", "short"),
+    [(1000, "", 0), (1001, "1.0 s", 1), (2000, "2.0 s", 1), (6000, "6.0 s", 2), (20_000, "20.0 s", 3)],
+)
+def test_a_window_shorter_than_the_interval_says_so(
+    make_world: MakeWorld, make_web: MakeWeb, interval_ms: int, interval: str, short: int
+) -> None:
+    world = make_world(nodes=1)
+    world.second("tail", "Qwen/Qwen3")
+    world.rows["tail"] = replace(world.rows["tail"], interval_ms=interval_ms)
+    for metric in (cluster.RECORDED_DECODE, cluster.RECORDED_DECODE_1S):
+        world.set(DEPLOYMENT, metric, constant(NAN))
+    world.drop(engine.GENERATION_TOKENS.name)
+    world.run(0, 60)
+    cells = make_web(world).step()["cells"]
+    told = [f"{window} is not measurable, tail is read every {interval}" for window in WINDOWS.values()]
+    expected = told[:short] + ["no reading"] * (3 - short)
+    assert [cells[key] for key in WINDOWS] == [["–", "", "unknown", why] for why in expected]
+
+
+def test_an_engine_that_does_not_answer_is_the_first_reason(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    world = make_world(nodes=1)
+    world.rows[HEAD] = replace(world.rows[HEAD], interval_ms=2000)
+    world.set(DEPLOYMENT, cluster.RECORDED_DECODE_1S, constant(NAN))
+    world.run(0, 60)
+    web = make_web(world)
+    assert web.step()["cells"]["decode.peak_1s"][3] == "1.0 s is not measurable, head is read every 2.0 s"
+    world.silence(HEAD, 61, "timed out", "")
+    world.run(61, 80)
+    assert web.step()["cells"]["decode.peak_1s"][3] == "head does not answer in time"
