@@ -1,7 +1,8 @@
 """PageReader: from the bytes of a metrics page to a Page, fast where a line looks as it did last time.
 
 A line splits into series text (name and labels) and rest. Series text seen before skips the parser only when the
-rest is exactly one plain number; every other line goes through prometheus_client's parser, by itself.
+rest is exactly one plain number, by itself or before a timestamp in whole milliseconds, or a word for no number;
+every other line goes through prometheus_client's parser, by itself.
 The page is untrusted: lines, labels, the number of lines and the memory of seen lines are bounded.
 """
 
@@ -30,7 +31,12 @@ MAX_SEEN_BYTES = 8_000_000
 MAX_DROPPED_BYTES = 500_000
 MAX_DROPPED_FAMILIES = 500
 
+MAX_IN_VAIN = 2_000
+"""Lines of one reading that go through the parser without making the next reading faster; what is more is bad."""
+
 _PLAIN = b"0123456789.eE+-"
+_DIGITS = b"0123456789"
+_WORDS = frozenset({b"NaN", b"+Inf", b"-Inf"})
 _HASH = ord("#")
 _NAME = re.compile(rb"[A-Za-z_:][A-Za-z0-9_:]*")
 _COMMENT = 0
@@ -65,7 +71,7 @@ class PageReader:
         self._seen_bytes = self._dropped_bytes = 0
         self._last: tuple[list[bytes], list[bytes | None], list[int]] = ([], [], [])
         self._values: list[float] = []
-        self._bad = self._refused = self._refused_before = self._parses = self._reads = 0
+        self._bad = self._refused = self._refused_before = self._parses = self._in_vain = self._reads = 0
         self._present: npt.NDArray[np.intp] = np.zeros(0, dtype=np.intp)
         self._plan: Plan | None = None
 
@@ -92,7 +98,9 @@ class PageReader:
             if line != old:
                 key, _, rest = line.rpartition(b" ")
                 if key != keys[position]:
-                    return False
+                    key, rest = _unstamped(key, rest)
+                    if key != keys[position]:
+                        return False
                 fresh.append(slots[position])
                 rests.append(rest)
         if b"".join(rests).translate(None, _PLAIN):
@@ -112,7 +120,7 @@ class PageReader:
         keys: list[bytes | None] = []
         slots: list[int] = []
         self._values = values = [UNKNOWN] * len(self._table)
-        self._bad = self._refused = self._parses = 0
+        self._bad = self._refused = self._parses = self._in_vain = 0
         seen = self._seen
         for line in lines:
             if not line or line[0] == _HASH:
@@ -121,18 +129,15 @@ class PageReader:
                 continue
             key, _, rest = line.rpartition(b" ")
             slot = seen.get(key)
-            if slot is not None and not rest.strip(_PLAIN):
-                try:
-                    values[slot] = float(rest)
-                except ValueError:
-                    slot = None
-            else:
-                slot = None
             if slot is None:
-                slot = self._read_slowly(line, key, rest)
-                keys.append(key if seen.get(key) == slot else None)
+                stated, number = _unstamped(key, rest)
+                if (slot := seen.get(stated)) is not None:
+                    key, rest = stated, number
+            if slot is not None and (value := _plain(rest)) is not None:
+                values[slot] = value
             else:
-                keys.append(key)
+                slot = self._read_slowly(line)
+            keys.append(key if seen.get(key) == slot else None)
             slots.append(slot)
         self._last = (lines, keys, slots)
         return slots
@@ -151,8 +156,9 @@ class PageReader:
 
     # What is seen for the first time, or is no plain number -------------------------------------------------------
 
-    def _read_slowly(self, line: bytes, key: bytes, rest: bytes) -> int:
+    def _read_slowly(self, line: bytes) -> int:
         """Slot of a line, its value put into the table; the comment's slot when it cannot be read."""
+        key, _, rest = line.rpartition(b" ")
         text = line.strip()
         match = _NAME.match(text)
         if not text or text[0] == _HASH:
@@ -165,16 +171,21 @@ class PageReader:
             return _COMMENT
         name, labels, value, bare = sample
         slot = self._slot(name, labels)
+        if not bare:
+            key, rest = _unstamped(key, rest)
+        learned = slot != _COMMENT and _plain(rest) is not None and key not in self._seen
         if slot != _COMMENT:
             self._values[slot] = value
-            if bare and rest and not rest.strip(_PLAIN) and key not in self._seen:
-                self._remember(key, slot)
+        if learned and (bare or self._parse(key.strip() + b" 1") == (name, labels, 1.0, True)):
+            self._remember(key, slot)
+        else:
+            self._in_vain += 1
         return slot
 
     def _parse(self, text: bytes) -> tuple[str, Mapping[str, str], float, bool] | None:
         """Name, labels, value and whether nothing follows the value; None when the line is none or is too much."""
         self._parses += 1
-        if len(text) > MAX_LINE or self._parses > 2 * self._cap_lines:
+        if len(text) > MAX_LINE or self._parses > 3 * self._cap_lines or self._in_vain >= MAX_IN_VAIN:
             return None
         try:
             families = list(text_string_to_metric_families(text.decode("utf-8")))
@@ -262,6 +273,26 @@ class PageReader:
         if self._seen_bytes + self._dropped_bytes > self._max_seen_bytes:
             self._seen, self._seen_bytes, self._dropped_bytes = {}, 0, 0
         self._present = np.zeros(0, dtype=np.intp)
+
+
+def _plain(rest: bytes) -> float | None:
+    """The number that this text is, by itself; None when it is anything else."""
+    if rest in _WORDS:
+        return UNKNOWN
+    if rest.strip(_PLAIN):
+        return None
+    try:
+        return float(rest)
+    except ValueError:
+        return None
+
+
+def _unstamped(key: bytes, rest: bytes) -> tuple[bytes, bytes]:
+    """Series text and number of a line that ends with a timestamp; two empty ones when it does not."""
+    if not rest or rest.strip(_DIGITS):
+        return b"", b""
+    key, _, number = key.rpartition(b" ")
+    return key, number
 
 
 def _float(value: float) -> float:

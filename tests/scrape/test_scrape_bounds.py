@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
+import pytest
+
 from collectors.scrape.layout import FORGET_AFTER_READS, Admission
-from collectors.scrape.text import MAX_LABEL_VALUE, MAX_LABELS, MAX_LINE, PageReader
+from collectors.scrape.text import MAX_IN_VAIN, MAX_LABEL_VALUE, MAX_LABELS, MAX_LINE, PageReader
 from telemetry.model import Series
 from tests.scrape.invented import engines, page_of
 from tests.scrape.recordings import per_engine, total
@@ -85,9 +89,63 @@ def test_unknown_families_take_no_room_from_known_lines() -> None:
 
 def test_repeated_lines_that_need_the_parser_are_bounded() -> None:
     reader = PageReader("e", cap_series=10)
-    page = reader.read((f"{RUNNING} 3 1\n" * 200 + 'vllm:num_requests_waiting{engine="0"} 1 1\n').encode())
-    assert page.bad_lines == 161, "40 lines were parsed, the rest was too much"
+    page = reader.read((f"{RUNNING} 3 # {{}} 1\n" * 200 + 'vllm:num_requests_waiting{engine="0"} 1 1\n').encode())
+    assert page.bad_lines == 141, "60 lines were parsed, the rest was too much"
     assert total(page, "requests_running") == 3.0
+
+
+def test_lines_that_go_through_the_parser_in_vain_are_bounded() -> None:
+    reader = PageReader("e")
+    vain = f"{RUNNING} 3 # {{}} 1\n" * (MAX_IN_VAIN + 7)
+    first, later = (reader.read((f'vllm:num_requests_waiting{{engine="0"}} {n}\n' + vain).encode()) for n in (1, 2))
+    assert (first.bad_lines, later.bad_lines) == (7, 7)
+    assert (total(later, "requests_waiting"), total(later, "requests_running")) == (2.0, 3.0)
+
+
+def test_lines_with_timestamps_or_words_are_parsed_once() -> None:
+    reader = PageReader("e")
+    names = [f'vllm:request_success_total{{finished_reason="a b {number}"}}' for number in range(50)]
+    for second in range(1, 5):
+        stamped = "".join(f"{name} {number * second}.5 179600000{second}000\n" for number, name in enumerate(names))
+        page = reader.read(f"{RUNNING} NaN\n{stamped}{'# changed' * (second % 2)}\n".encode())
+        assert page.raw[1:].tolist() == [number * second + 0.5 for number in range(50)]
+        assert math.isnan(page.raw[0])
+        assert page.bad_lines == 0
+        assert (reader._parses > 0) is (second == 1)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"{RUNNING} {{}} 1700",
+        f"{RUNNING} {{}} {{}} 1700",
+        f"{RUNNING} {{}} 12 1700",
+        f"{RUNNING} 4 {{}} 1700",
+        f"{RUNNING} {{}} 1e3 17.5",
+        f"{RUNNING} {{}} 1_0 1700",
+        f"{RUNNING} {{}} 1-0 1700",
+    ],
+)
+@pytest.mark.parametrize("number", ["7", "+8e1", "0x9", "NaN"])
+def test_what_follows_a_number_changes_nothing_about_it(line: str, number: str) -> None:
+    """Whatever the reader has learned from other lines, it reads a line as a fresh reader does."""
+    line = line.replace("{}", "5", line.count("{}") - 1).replace("{}", number)
+    reader = PageReader("e")
+    for known in (f"{RUNNING} 1", f"{RUNNING} 2 1700", f"{RUNNING} 6 3 1700", f"{RUNNING} 3"):
+        reader.read(f"{known}\n".encode())
+    page, fresh = (one.read(f"{line}\n".encode()) for one in (reader, PageReader("e")))
+    assert page.raw.tolist() == pytest.approx(fresh.raw.tolist(), nan_ok=True)
+    assert page.bad_lines == fresh.bad_lines
+    again = reader.read(f"{line}\n#\n".encode())
+    assert again.raw.tolist() == pytest.approx(fresh.raw.tolist(), nan_ok=True)
+
+
+def test_a_line_with_and_without_timestamp_is_one_line() -> None:
+    reader = PageReader("e")
+    ends = ["1 1700", "2 1701", "3", "4", "5 1702", "6 -3", "7 1703", "8 1e3", "9 1704"]
+    read = [reader.read(f"{RUNNING} {end}\n".encode()) for end in ends]
+    assert [page.raw.tolist() for page in read] == [[float(number)] for number in range(1, 10)]
+    assert len({page.layout for page in read}) == 1
 
 
 def test_admission_forgets_what_has_been_gone_for_an_hour_of_readings() -> None:
