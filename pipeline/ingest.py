@@ -121,6 +121,8 @@ class Ingest:
 
         Its start time says so, later or earlier (clocks are set), compared with the last that was told in the same way.
         Where it says nothing: an engine that had series and then said that it has served nothing (Rust front end).
+        A start time that is missing on some pages and new after them leaves open on which side of them the restart was:
+        it counts where it is told, so that those pages' own progress may be counted twice, never more.
         """
         before = self._starts.get(page.started_by, self._started_s)
         known = before is not None and page.started_s is not None
