@@ -5,13 +5,16 @@ No answer and no cell may show 0 or an old value in its place, and each says why
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from flask.testing import FlaskClient
 
 from dashboard.live.reasons import stored_metrics
+from dashboard.server import build
 from telemetry import catalog
 from telemetry.model import PARTS, Kind, Metric, Ratio, Scope, Series, part
 from tests.web.conftest import Web
@@ -107,26 +110,41 @@ def values_of(web: Web, names: set[str]) -> list[dict[str, Any]]:
     return [one for one in web.get("latest")["values"] if one["metric"] in names]
 
 
+def whole_name(metric: Metric) -> str:
+    """The histogram's name for a part of one, else the metric's own."""
+    histograms = {part(one, name).name: one.name for one in HISTOGRAMS for name in PARTS}
+    return histograms.get(metric.name, metric.name)
+
+
+HISTOGRAMS = [one for one in catalog.METRICS if isinstance(one, Metric) and one.kind is Kind.HISTOGRAM]
+
+
 def dependents(metric: Metric) -> set[str]:
-    """The metric itself and the ratios that are read from it."""
-    found = {metric.name}
+    """The metric itself (its histogram, for a part of one), and the ratios that are read from it."""
+    found = {whole_name(metric)}
     for other in catalog.METRICS:
         if isinstance(other, Ratio) and metric.name in {one.name for one in stored_metrics(other)}:
             found.add(other.name)
     return found
 
 
-def check(web: Web, metric: Metric, gone: set[str]) -> None:
-    """Nothing that is made of a metric is known any more."""
+def check(web: Web, metric: Metric) -> None:
+    """Nothing that is made of a metric is known any more, and all of it was looked at."""
+    seen = set()
     for one in values_of(web, dependents(metric)):
         if one["labels"]["target"] in (TARGETS[metric.scope], "cluster"):
             assert one["v"] is None, one
             assert one["reason"], one
+            seen.add(one["metric"])
+    assert whole_name(metric) in seen, "what is gone is told as unknown, not left out"
     lines = web.get(f"series?metric={metric.name}&start={tick(GONE - 5)}&end={tick(LAST)}")["series"]
+    mine = [line for line in lines if line["labels"]["target"] == TARGETS[metric.scope]]
+    early = [value for line in mine for t, value in zip(line["t"], line["v"], strict=True) if t < tick(GONE)]
+    assert any(value is not None for value in early), "it was there before"
     for line in lines:
         late = [value for t, value in zip(line["t"], line["v"], strict=True) if t >= tick(GONE)]
+        assert late, line["labels"]
         assert all(value is None for value in late), line["labels"]
-    assert metric.name in gone
 
 
 @pytest.mark.parametrize("way", list(WAYS))
@@ -135,14 +153,14 @@ def test_whole_groups(worlds: Worlds, way: str, group: str) -> None:
     metrics = [metric for metric in all_stored() if metric.group == group]
     web = worlds.without(way, metrics)
     for metric in metrics:
-        check(web, metric, {one.name for one in metrics})
+        check(web, metric)
 
 
 @pytest.mark.live
 @pytest.mark.parametrize("way", list(WAYS))
 @pytest.mark.parametrize("metric", all_stored(), ids=lambda metric: metric.name)
 def test_each_alone(worlds: Worlds, way: str, metric: Metric) -> None:
-    check(worlds.without(way, [metric]), metric, {metric.name})
+    check(worlds.without(way, [metric]), metric)
 
 
 CELLS = {
@@ -185,22 +203,109 @@ def test_cells(worlds: Worlds, way: str, key: str, name: str) -> None:
     assert reason
 
 
-@pytest.mark.parametrize("target", ["spark-02", HEAD])
-def test_silent_target_shows_nothing_old(tmp_path: Path, target: str) -> None:
-    world = World(tmp_path / "silent.db", nodes=2)
-    complete(world)
-    world.run(GONE - 30, GONE - 1)
-    world.silence(target, GONE, "timed out", "")
-    world.run(GONE, LAST)
-    web = Web(world)
-    try:
-        web.step()
-        for one in web.get("latest")["values"]:
-            if one["labels"]["target"] == target:
-                assert one["v"] is None, one
-                assert one["reason"] == f"{target} does not answer in time"
-        lines = web.get(f"series?metric=scrape_duration_seconds&start={tick(GONE)}&end={tick(LAST)}")["series"]
-        assert target not in {line["labels"]["target"] for line in lines if any(v is not None for v in line["v"])}
-    finally:
+@pytest.fixture(scope="module")
+def silent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Web]]:
+    """Makes web processes of complete worlds in which some targets are silent since GONE; each is made once."""
+    made: dict[tuple[Any, ...], Web] = {}
+
+    def make(names: tuple[str, ...], state: str, why: str) -> Web:
+        key = (names, state, why)
+        if key not in made:
+            world = World(tmp_path_factory.mktemp("silent") / "store.db", nodes=3)
+            complete(world)
+            world.run(GONE - 30, GONE - 1)
+            for name in names:
+                world.silence(name, GONE, state, why)
+            world.run(GONE, LAST)
+            made[key] = Web(world)
+            made[key].step()
+        return made[key]
+
+    yield make
+    for web in made.values():
         web.close()
-        world.close()
+        web.world.close()
+
+
+NAMES = ("spark-02", "spark-03", HEAD)
+SILENCES = [
+    (("spark-02",), "timed out", "", "does not answer in time"),
+    ((HEAD,), "timed out", "", "does not answer in time"),
+    (NAMES, "refused", "connection refused", "refuses the connection (connection refused)"),
+    (NAMES, "stopped", "", "was stopped"),
+    (NAMES, "loading", "", "is loading"),
+    (("spark-02", HEAD), "ok", "", "has been silent for 31.0 s"),
+]
+
+
+@pytest.mark.parametrize(("names", "state", "why", "words"), SILENCES)
+def test_silent_targets_show_nothing_old(
+    silent: Callable[..., Web], names: tuple[str, ...], state: str, why: str, words: str
+) -> None:
+    web = silent(names, state, why)
+    seen = dict.fromkeys(names, 0)
+    for one in web.get("latest")["values"]:
+        target = one["labels"]["target"]
+        if target in names:
+            assert (one["v"], one["t"], one["state"]) == (None, None, "unknown"), one
+            assert one["reason"] == f"{target} {words}"
+            seen[target] += 1
+    assert min(seen.values()) > 10, seen
+    path = "series?metric=scrape_duration_seconds&"
+    before = web.get(f"{path}start={tick(GONE - 5)}&end={tick(GONE - 1)}")["series"]
+    assert {line["labels"]["target"] for line in before if all(v is not None for v in line["v"])} >= set(names)
+    after = web.get(f"{path}start={tick(GONE)}&end={tick(LAST)}")["series"]
+    told = {line["labels"]["target"] for line in after if any(v is not None for v in line["v"])}
+    assert told == {"spark-01", "spark-02", "spark-03", HEAD} - set(names)
+
+
+CELL = re.compile(r'<span class="cell"([^>]*)><b>(.*?)</b>')
+
+
+def cells_of(fragment: str) -> list[tuple[str, str, str]]:
+    """(state, text, reason) of every cell of a fragment."""
+    found = []
+    for attributes, text in CELL.findall(fragment):
+        state = re.search(r'data-state="(.*?)"', attributes)
+        reason = re.search(r'title="(.*?)"', attributes)
+        assert state, attributes
+        found.append((state[1], text, reason[1] if reason else ""))
+    return found
+
+
+@pytest.fixture(scope="module")
+def pages(silent: Callable[..., Web]) -> FlaskClient:
+    """The pages of a process that has lost two of three nodes and its engine."""
+    return build(silent(NAMES, "refused", "connection refused").process).test_client()
+
+
+OF_THE_CLUSTER = {"206", "1.6", "12.8", "96.0"}
+"""What the table of all readings tells of the whole cluster: it is recorded, and of now."""
+
+
+@pytest.mark.parametrize(("fragment", "known"), [("node", set()), ("node-readings", OF_THE_CLUSTER)])
+def test_the_fragments_of_a_silent_node_show_nothing_old(pages: FlaskClient, fragment: str, known: set[str]) -> None:
+    alive = cells_of(pages.get(f"/fragment/{fragment}?node=spark-01").text)
+    assert ("ok", "50", "") in alive, "its power"
+    for number, name in enumerate(NAMES[:2]):
+        text = pages.get(f"/fragment/{fragment}?node={name}").text
+        cells = cells_of(text)
+        assert len(cells) >= len([cell for cell in alive if cell[0] == "ok"]) // 2
+        why = f"{name} refuses the connection (connection refused)"
+        assert {told for state, told, _ in cells if state != "unknown"} == known
+        assert {told for state, told, _ in cells if state == "unknown"} == {"–"}
+        assert all(reason for state, _, reason in cells if state == "unknown")
+        assert why in {reason for _, _, reason in cells}
+        for old in (f">{51 + number}<", f"{61 + number}.0", "2400"):
+            assert old not in text
+
+
+def test_the_status_page_measures_nothing_of_silent_targets(pages: FlaskClient) -> None:
+    text = pages.get("/fragment/status").text
+    rows = {re.sub(r"<[^>]+>", "", row.split("</th>")[0]).lstrip("●■○▲"): row for row in re.split(r"<tr[^>]*>", text)}
+    for name, level in {"spark-01": "ok", **dict.fromkeys(NAMES, "unknown")}.items():
+        scrape, page, every, *_ = cells_of(rows[name])
+        assert (scrape[0], page[0], every[1]) == (level, level, "1.0"), name
+    assert cells_of(rows["spark-01"])[0][1] == "4.0"
+    for name in NAMES:
+        assert "refuses the connection (connection refused)" in rows[name]
