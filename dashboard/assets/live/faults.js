@@ -41,7 +41,7 @@ export class Faults {
     try {
       const told = await ask();
       if (!this.form) this.build(told.known);
-      this.list(told.incidents.filter((one) => one.end === null));
+      this.list(told.incidents.filter((one) => one.state !== "over"));
       this.say("");
     } catch (error) {
       this.say(error.message);
@@ -58,10 +58,11 @@ export class Faults {
     this.form = element("form");
     this.fault = choice("Fault", known.map((fault) => [fault.name, fault.name + (fault.look_alike ? " (look-alike)" : "")]));
     this.node = choice("Where", []);
+    this.seconds = field("Seconds", { type: "number", min: "1", step: "1", placeholder: "until ended" });
     this.help = element("p", "note");
     const go = element("button", "plain", "Start");
     go.type = "submit";
-    this.form.append(this.fault.label, this.node.label, this.help, go);
+    this.form.append(this.fault.label, this.node.label, this.seconds.label, this.help, go);
     this.fault.select.addEventListener("change", () => this.explain());
     this.form.addEventListener("submit", (event) => {
       event.preventDefault();
@@ -82,8 +83,9 @@ export class Faults {
 
   async start() {
     const node = this.node.label.hidden ? null : this.node.select.value || null;
+    const seconds = this.seconds.input.valueAsNumber;
     try {
-      await ask("", "POST", { name: this.fault.select.value, ...(node ? { node } : {}) });
+      await ask("", "POST", { name: this.fault.select.value, ...(node && { node }), ...(seconds > 0 && { duration_s: seconds }) });
       await this.look();
     } catch (error) {
       this.say(error.message);
@@ -96,7 +98,7 @@ export class Faults {
     this.listed = text;
     this.going.replaceChildren(
       ...incidents.map((one) => {
-        const line = element("li", "", `${one.name} ${one.target ?? ""} `), end = element("button", "plain", "End");
+        const line = element("li", "", `${one.name} ${one.target ?? ""} ${one.state === "planned" ? "(planned) " : ""}`), end = element("button", "plain", "End");
         end.type = "button";
         end.addEventListener("click", () => ask("/" + one.id, "DELETE").then(() => this.look(), (error) => this.say(error.message)));
         line.append(end);
@@ -104,6 +106,12 @@ export class Faults {
       }),
     );
   }
+}
+
+function field(text, attributes) {
+  const label = element("label", "", text + " "), input = Object.assign(element("input"), attributes);
+  label.append(input);
+  return { label, input };
 }
 
 function choice(text, options) {
