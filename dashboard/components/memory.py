@@ -35,14 +35,16 @@ HOLDERS: tuple[tuple[str, Metric, str], ...] = (
 """What the bar is made of after CUDA's part, from what cannot be given back to what is free."""
 
 
-def segments(latest: Latest) -> list[Segment]:
+def segments(latest: Latest, has_gpu: bool = True) -> list[Segment]:
     """Parts of the node's memory, only those that are known and not empty; in all at most MemTotal.
 
     CUDA's part is the unattributed memory less what the driver only retains; where that is not known, all of it.
+    On a machine without a GPU nobody can say whose it is.
     """
     unattributed = latest.value(memory.MEMORY_UNATTRIBUTED)
     retained = latest.value(memory.MEMORY_DRIVER_RETAINED) or 0.0
-    parts = [] if unattributed is None else [Segment("CUDA", max(unattributed - retained, 0.0), "memory-1")]
+    holder = "CUDA" if has_gpu else "Other"
+    parts = [] if unattributed is None else [Segment(holder, max(unattributed - retained, 0.0), "memory-1")]
     for label, metric, colour in HOLDERS:
         size = latest.value(metric)
         if size is not None:
@@ -81,10 +83,10 @@ def bar(parts: Sequence[Segment], total: float | None, label: str) -> Component:
     return html.Div([strip, html.Ul(legend, className="bar-legend")], className="memory")
 
 
-def memory_bars(latest: Latest) -> Component:
+def memory_bars(latest: Latest, has_gpu: bool = True) -> Component:
     """Bars of the machine's memory and, where there is one, of the GPUs' own."""
     own = gpu_segments(latest)
-    bars = [bar(segments(latest), latest.value(memory.MEMORY_TOTAL), "Memory")]
+    bars = [bar(segments(latest, has_gpu), latest.value(memory.MEMORY_TOTAL), "Memory")]
     if own:
         bars += [html.H3("GPU memory"), bar(own, latest.value(gpu.GPU_MEMORY_TOTAL), "GPU memory")]
     return html.Div(bars)

@@ -21,10 +21,19 @@ class Row:
 
 
 def table(columns: Sequence[str], rows: Iterable[Row], caption: str, class_name: str = "") -> Component:
-    """A table that scrolls sideways by itself where it is too wide for the screen."""
+    """A table that scrolls sideways by itself where it is too wide for the screen.
+
+    Each cell carries its column's name, for screens on which a row becomes a card.
+    """
     head = html.Tr([html.Th(text, scope="col") for text in columns])
     body = [
-        html.Tr([html.Th(row.head, scope="row"), *(html.Td(cell) for cell in row.cells)], **{"data-level": row.level})
+        html.Tr(
+            [
+                html.Th(row.head, scope="row"),
+                *(html.Td(cell, **{"data-label": name}) for name, cell in zip(columns[1:], row.cells, strict=True)),
+            ],
+            **{"data-level": row.level},
+        )
         for row in rows
     ]
     inner = html.Table([html.Caption(caption, className="unseen"), html.Thead(head), html.Tbody(body)])

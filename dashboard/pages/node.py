@@ -53,7 +53,9 @@ FACT_NAMES = {
     "agent_version": "Agent",
     "boot_id": "Boot",
 }
-"""Facts that stand first, under the names people know; all others follow as they are called."""
+"""Facts that stand first, under the names people know; all others follow."""
+INNER = ("function.", "events_read", "deployment.", "started_s")
+"""Beginnings of facts that stand elsewhere on the page, or that only Tachograph itself needs."""
 
 
 def head(found: Answer, others: Sequence[str]) -> Component:
@@ -135,11 +137,23 @@ def facts(found: Answer) -> Component:
     told: Mapping[str, str] = found["facts"]
     first = [(label, told[name]) for name, label in FACT_NAMES.items() if name in told]
     rest = [
-        (name, value)
+        (readable(name), value)
         for name, value in sorted(told.items())
-        if name not in FACT_NAMES and not name.startswith("function.")
+        if name not in FACT_NAMES and not name.startswith(INNER)
     ]
     return pairs([*first, *rest]) if told else html.P("The agent has told nothing yet.", className="note")
+
+
+def has_gpu(found: Answer) -> bool:
+    """Whether the agent has told of a GPU."""
+    return any(name.startswith("gpu.") for name in found["facts"])
+
+
+def readable(name: str) -> str:
+    """A fact's name in words: gpu.0.uuid is "GPU 0 uuid"."""
+    words = name.replace(".", " ").replace("_", " ")
+    told = " ".join(word.upper() if word in ("gpu", "dgx", "uuid") else word for word in words.split())
+    return told[:1].upper() + told[1:]
 
 
 def events(found: Answer) -> Component:
@@ -196,7 +210,7 @@ def now(found: Answer, latest: Latest, others: Sequence[str]) -> list[Component]
         headlines(latest),
         html.Div(
             [
-                panel("Memory", memory_bars(latest), class_name="wide"),
+                panel("Memory", memory_bars(latest, has_gpu(found)), class_name="wide"),
                 panel("Processes on the GPU", processes(found)),
                 panel("Cages", cage_table(latest, found["facts"]), class_name="wide"),
             ],

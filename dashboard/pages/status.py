@@ -120,7 +120,7 @@ def versions(found: Mapping[str, Any]) -> Component:
 def body(status: Answer, absent: Answer) -> list[Component]:
     """Everything that is written anew every few seconds."""
     sentence = status["sentence"]
-    head = html.Div([html.H1("Status"), html.P(sentence["text"], className="dimmed")], className="page-head")
+    head = html.Div(html.H1("Status"), className="page-head")
     if sentence["level"] == "empty":
         nothing = "None. Start an agent on a node, and name it: app.py run --node spark-01=http://10.0.0.1:9810"
     else:

@@ -196,6 +196,7 @@ def test_the_map_by_keyboard_and_as_a_table(make_site: MakeSite, open_page: Open
     page.keyboard.press("ArrowRight")
     expect(switch.get_by_role("radio", name="Util")).to_be_checked()
     expect(page.locator("[data-map-scale]")).to_have_text("0100 %")
+    assert page.url.endswith("/?map=utilization")
     page.locator("[data-map] canvas").hover(position={"x": 400, "y": 10})
     expect(page.locator(".tip")).to_contain_text("spark-01")
     page.get_by_role("button", name="Table").press("Enter")
@@ -207,6 +208,11 @@ def test_the_map_by_keyboard_and_as_a_table(make_site: MakeSite, open_page: Open
     expect(row).to_contain_text("88\u00a0W")
     page.get_by_role("button", name="Table").press("Enter")
     expect(page.locator("[data-map]")).to_be_visible()
+    page.reload()
+    wait_for_charts(page)
+    expect(switch.get_by_role("radio", name="Util")).to_be_checked()
+    switch.get_by_role("radio", name="Power").click()
+    assert page.url == site.address + "/"
 
 
 SLOW = pytest.mark.live

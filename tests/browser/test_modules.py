@@ -43,6 +43,12 @@ CASES: list[tuple[str, str, Any]] = [
     ("history", "[['b', 'c'], ['d', 'e'], ['a', 'b']].map((r) => m.reaches({ x: ['b', 'f'], y: [1, null] }, r))",
      [True, False, True]),
     ("history", "m.reaches({ x: ['a', 'd'], y: [1, 2] }, ['b', 'c'])", True),
+    ("map", "m.addressWith('http://a/?x=1', 'clock')", "http://a/?x=1&map=clock"),
+    ("map", "m.addressWith('http://a/?map=clock', 'power')", "http://a/"),
+    ("ramp", "(() => { const p = document.createElement('p'); p.innerHTML = '<b></b><i></i>';"
+     " return [[], [[5]]].map((rows) => { const w = { unit: 'W', low: null, high: null };"
+     " m.makeRamp(w, rows, [], () => '#000000').legend(p); return p.hidden; }); })()",
+     [True, False]),
     ("paint", "m.stamp(0).length", 23),
     ("history", "m.firstKnown({ t: [5, 6, 7], v: [null, 1, 2] })", 6),
     ("history", "m.firstKnown({ t: [5, 6], min: [0, 0], max: [3, null], mean: [1, 1] })", 5),

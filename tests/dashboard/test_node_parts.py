@@ -67,6 +67,13 @@ def test_without_the_drivers_share_cuda_is_all_that_is_unattributed() -> None:
     assert "Driver pool and other" not in [part.label for part in parts]
 
 
+def test_without_a_gpu_nothing_is_called_cuda() -> None:
+    assert node.has_gpu(FOUND)
+    assert not node.has_gpu({**FOUND, "facts": {"hostname": "laptop"}})
+    assert memory.segments(memory_values(), has_gpu=False)[0].label == "Other"
+    assert "CUDA" not in text(memory.memory_bars(memory_values(), has_gpu=False))
+
+
 def test_unknown_parts_are_left_out_of_the_bar() -> None:
     parts = memory.segments(memory_values(MEMORY_UNATTRIBUTED=None, MEMORY_FREE=None))
     assert {"CUDA", "Free"}.isdisjoint(part.label for part in parts)
@@ -223,7 +230,9 @@ def test_processes_facts_and_events() -> None:
     lost = {**FOUND, "processes": [], "state": "refused"}
     assert text(node.processes(lost)) == "Not known while the node does not answer."
     facts = text(node.facts(FOUND))
-    assert facts == "Host name spark-03 GPU NVIDIA GB10 board P4242"
+    assert facts == "Host name spark-03 GPU NVIDIA GB10 Board P4242"
+    inner = {"events_read": "1/1", "deployment.a": "b", "started_s": "5", "gpu.0.uuid": "x", "dgx_platform": "y"}
+    assert text(node.facts({**FOUND, "facts": inner})) == "DGX platform y GPU 0 UUID x"
     assert text(node.facts({**FOUND, "facts": {}})) == "The agent has told nothing yet."
     events = node.events(FOUND)
     assert rows(events)[1] == ["", "xid", "Xid 79 <on> 000f:01:00"]

@@ -8,7 +8,17 @@ import { shortNames } from "./tiles.js";
 
 const AXIS_PX = 18, FONT = "12px system-ui, sans-serif";
 const LABELS = { power: "Power", utilization: "Util", clock: "Clock", temperature: "Temp", memory: "Memory", interconnect: "Fabric" };
-let chosen = "power";
+// The reading that the address names survives a reload; there is no default in it.
+const FIRST = "power";
+let chosen = FIRST;
+
+// The address with this choice, everything else in it kept.
+export function addressWith(address, key) {
+  const next = new URL(address);
+  if (key === FIRST) next.searchParams.delete("map");
+  else next.searchParams.set("map", key);
+  return next.href;
+}
 
 // Height of a row where there is room to spare.
 function mostRow(count) {
@@ -20,6 +30,8 @@ export class FleetMap {
     this.state = state;
     this.box = root.querySelector("[data-map]");
     if (!this.box) return;
+    chosen = new URLSearchParams(location.search).get("map") ?? chosen;
+    this.keep();
     this.canvas = this.box.querySelector("canvas");
     this.tip = this.box.querySelector(".tip");
     this.scale = root.querySelector("[data-map-scale]");
@@ -83,8 +95,14 @@ export class FleetMap {
     });
   }
 
+  keep() {
+    const next = addressWith(location.href, chosen);
+    if (next !== location.href) history.replaceState(history.state, "", next);
+  }
+
   choose(key) {
     chosen = key;
+    this.keep();
     this.mark();
     this.redraw();
   }
@@ -166,7 +184,7 @@ export class FleetMap {
     context.font = FONT;
     context.fillStyle = colour("dim");
     context.textBaseline = "middle";
-    const every = Math.ceil(11 / row);
+    const every = Math.ceil(12 / row);
     this.names.forEach((name, at) => at % every === 0 && context.fillText(name, 0, (at + Math.min(every, this.names.length - at) / 2) * row, left - 6));
     const third = this.span / 180000;
     [`−${3 * third} min`, `−${2 * third}`, `−${third}`, "now"].forEach((text, index) => {

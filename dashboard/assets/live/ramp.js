@@ -11,7 +11,7 @@ function channels(hex) {
 
 // Domain in base units: the metric's own, else what was seen, never narrower than a tenth of the top.
 function domain(metric, rows, newest) {
-  let low = metric.low, high = metric.high;
+  let low = metric.low, high = metric.high, nothing = false;
   if (low === null || high === null) {
     let least = Infinity, most = -Infinity;
     for (const row of [...rows, newest])
@@ -20,11 +20,12 @@ function domain(metric, rows, newest) {
           least = Math.min(least, value);
           most = Math.max(most, value);
         }
-    if (least > most) [least, most] = [0, 1 / (metric.scale ?? 1)];
+    if (least > most) nothing = true;
+    if (nothing) [least, most] = [0, 1 / (metric.scale ?? 1)];
     low ??= Math.min(least, most - Math.abs(most) / 10);
     high ??= most > low ? most : low + 1;
   }
-  return [low, high];
+  return [low, high, nothing];
 }
 
 // metric: of the bootstrap; rows: what was recorded of it, per node; newest: of the latest tick.
@@ -34,7 +35,7 @@ export function makeRamp(metric, rows, newest, colour) {
     const part = step / (STEPS - 1);
     return `rgb(${from.map((value, at) => Math.round(value + (to[at] - value) * part)).join(",")})`;
   });
-  const [low, high] = domain(metric, rows, newest), scale = metric.scale ?? 1;
+  const [low, high, nothing] = domain(metric, rows, newest), scale = metric.scale ?? 1;
   const number = (value) => (value === 0 || Math.abs(value * scale) >= 99.95 ? Math.round(value * scale) : (value * scale).toFixed(1));
   const text = (value) => `${number(value)} ${metric.unit}`;
   const empty = colour("map-none");
@@ -44,8 +45,9 @@ export function makeRamp(metric, rows, newest, colour) {
     outside: (value) => (value > high && metric.high === null) || (value < low && metric.low === null),
     colour: (value) =>
       value === null ? empty : table[Math.max(0, Math.min(STEPS - 1, Math.round(((value - low) / (high - low)) * (STEPS - 1))))],
-    // The two ends of the scale, around its colours.
+    // The two ends of the scale, around its colours; none where nothing was seen that would make them.
     legend(place) {
+      place.hidden = nothing;
       setText(place.firstChild, String(number(low)));
       setText(place.lastChild, text(high));
     },

@@ -84,7 +84,7 @@ export class Tiles {
   labels(keys) {
     const column = element("div", "tile-labels");
     column.setAttribute("aria-hidden", "true");
-    column.append(element("span", "name"), ...keys.map((key) => element("span", "", LABELS[key])), element("span", "said"));
+    column.append(element("span", "name"), ...keys.map((key) => element("span", key, LABELS[key])), element("span", "said"));
     return column;
   }
 
