@@ -79,7 +79,7 @@ def test_a_late_answer_is_written_under_the_tick_that_asked(stage: Stage, store:
         await stage.tick(2)
         stage.hold.set()
         stage.hold = None
-        while not stage.sampler.arrived:
+        while stage.sampler.targets[0].busy:
             await asyncio.sleep(0.01)
         await stage.tick(3)
 
