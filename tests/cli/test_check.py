@@ -129,11 +129,13 @@ def test_the_real_agent(capsys: pytest.CaptureFixture[str]) -> None:
     command = [sys.executable, str(ROOT / "agent.py"), "--port", "0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as agent:
         assert agent.stderr is not None
-        port = int(agent.stderr.readline().rpartition(" ")[2])
-        status, lines = checked(Settings(nodes={"me": f"http://127.0.0.1:{port}"}), capsys)
-        assert discover.is_agent(port)
-        named, child = run.with_local_agent(Settings(agent_port=port))
-        agent.terminate()
+        try:
+            port = int(agent.stderr.readline().rpartition(" ")[2])
+            status, lines = checked(Settings(nodes={"me": f"http://127.0.0.1:{port}"}), capsys)
+            assert discover.is_agent(port)
+            named, child = run.with_local_agent(Settings(agent_port=port))
+        finally:
+            agent.terminate()
     assert status == 0
     assert f"on {socket.gethostname()}: " in lines[1]
     assert not any("clock" in line for line in lines)
