@@ -67,15 +67,17 @@ export class Cards {
     for (const place of this.percentiles) setAttribute(place, "hidden", mean(place.dataset.percentile) ? "true" : "");
   }
 
-  // Why readings are unknown, each reason once in a panel; the others tell it where one points at them.
+  // Why readings are unknown, each reason once in a panel (the others tell it where one points at them); and what is
+  // lacking in those that are known, such as nodes in a sum.
   setReasons(cells) {
     const said = new Map(this.panels.map((panel) => [panel, new Set()]));
     for (const [key, reading] of this.readings) {
-      const reason = cells[key]?.[2] === "unknown" ? cells[key][3] : "", seen = said.get(reading.closest(".panel"));
-      setAttribute(reading, "data-unknown", reason ? "true" : "");
-      setAttribute(reading, "title", reason);
-      setText(reading.querySelector("[data-reason]"), seen.has(reason) ? "" : shorter(reason));
-      seen.add(reason);
+      const [, , state, reason] = cells[key] ?? ["", "", "ok", ""], seen = said.get(reading.closest(".panel"));
+      const told = (state !== "ok" && reason) || "", again = state === "unknown" && seen.has(told);
+      setAttribute(reading, "data-unknown", told ? "true" : "");
+      setAttribute(reading, "title", told);
+      setText(reading.querySelector("[data-reason]"), again ? "" : shorter(told));
+      seen.add(told);
     }
   }
 
