@@ -110,6 +110,7 @@ def test_ctrl_c_leaves_no_traceback() -> None:
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
             connection, _ = silent.accept()
             with connection:
+                assert connection.recv(1), "it waits for an answer now"
                 process.send_signal(signal.SIGINT)
                 _, errors = process.communicate(timeout=60)
     assert (process.returncode, errors) == (130, "")
