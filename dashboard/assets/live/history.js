@@ -85,11 +85,11 @@ export class Charts {
   }
 
   draw(chart) {
-    const { answers, end } = chart;
+    const { answers, end, graph } = chart;
+    if (!graph.data) return; // the page was left, and Dash has emptied the graph
     const lines = answers.flatMap(([line, answer]) => answer.series.filter((one) => wanted(one, line)).map((one) => [line, one]));
     const shown = lines.filter(([, one]) => (one.v ?? one.max ?? one.mean).some((value) => value !== null));
     const traces = shown.map(([line, one], at) => trace(chart, line, one, at, shown.length));
-    const { graph } = chart;
     graph.data.splice(0, graph.data.length, ...traces);
     this.tell(chart);
     fit(graph.layout.yaxis, traces.map((one) => one.y), chart.least);

@@ -86,7 +86,7 @@ export class Plots {
 
   draw() {
     const { history, message } = this.state, graph = this.graph;
-    if (!graph || !message || !history) return;
+    if (!graph?.data || !message || !history) return;
     const grid = new Grid(history.t, this.state.interval);
     graph.data.forEach((trace) => {
       trace.x0 = stamp(grid.start);
