@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+DEPLOYMENT_FACT = "deployment."
+"""Beginning of the facts that say which deployment an engine belongs to, by the model that it names."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class EngineId:

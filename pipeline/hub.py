@@ -12,7 +12,7 @@ from pipeline import recorded
 from pipeline.absences import AbsenceBook
 from pipeline.agents import AgentEvent
 from pipeline.config import CollectorConfig
-from pipeline.deployments import EngineId, group
+from pipeline.deployments import DEPLOYMENT_FACT, EngineId, group
 from pipeline.evidence import Evidence
 from pipeline.judge import Judge, phase_series, surroundings
 from pipeline.recorded import Prefills
@@ -34,8 +34,6 @@ WINDOW_MS = 120_000
 TARGETS_EVERY_MS = 10_000
 READ_FACT = "events_read"
 """How far an agent's events have been read, so that a collector that starts anew tells none twice."""
-DEPLOYMENT_FACT = "deployment."
-"""Beginning of the facts that say which deployment an engine belongs to, by the model that it names."""
 MOST_TOKENS = 1e12
 MOST_AGE_MS = 30 * 86_400_000.0
 """Beyond these a number on a page is nonsense: the size of a prefill is then unknown, an event as old as that."""

@@ -6,13 +6,11 @@ from collections.abc import Mapping
 
 from dashboard.live.scene import Models
 from dashboard.sources import Sources
-from pipeline.deployments import EngineId, deployment_of
+from pipeline.deployments import DEPLOYMENT_FACT, EngineId, deployment_of
 from telemetry.catalog import engine
 from telemetry.model import Series
 
 LOOK_MS = 60_000
-FACT = "deployment."
-"""Beginning of the facts that name the deployment of an engine target's engines; the rest is their model label."""
 
 
 def engine_series(sources: Sources) -> list[Series]:
@@ -27,7 +25,8 @@ def engine_series(sources: Sources) -> list[Series]:
 def noted(sources: Sources) -> dict[tuple[str, str], str]:
     """Deployment by engine target and model label, as the collector put them together by its settings."""
     facts = sources.store.facts(at_ms=sources.now_ms())
-    return {(fact.target, fact.name.removeprefix(FACT)): fact.value for fact in facts if fact.name.startswith(FACT)}
+    told = [fact for fact in facts if fact.name.startswith(DEPLOYMENT_FACT)]
+    return {(fact.target, fact.name.removeprefix(DEPLOYMENT_FACT)): fact.value for fact in told}
 
 
 def members(sources: Sources, models: Mapping[str, str] | None = None) -> dict[str, set[str]]:
