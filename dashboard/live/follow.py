@@ -83,7 +83,8 @@ class Follower:
                 self.work.problem = None
             except StoreError as error:
                 self._failed(str(error))
-            except Exception as error:  # noqa: BLE001 - one tick that cannot be told must not end the live data for good
+            except Exception as error:
+                # One tick that cannot be told must not end the live data for good.
                 log.exception("a message could not be made")
                 self._failed(f"a message could not be made: {error}")
             self._stop.wait(EVERY_S)
