@@ -13,16 +13,16 @@ from pathlib import Path
 import pytest
 
 from storage.store import open_store
-from telemetry.catalog import engine
+from telemetry.catalog import memory
 from tests.pipeline.served import serving
 
 ROOT = Path(__file__).parents[2]
 INTERVAL_S = 0.1
-PAGE = 'vllm:generation_tokens_total{{engine="0",model_name="m"}} {}\n'
+PAGE = f"tachograph_{memory.SWAP_IN.name} {{}}\n"
 
 
 class Counted:
-    """An engine that has made one more token at every scrape."""
+    """A node that has swapped in one more byte at every scrape."""
 
     def __init__(self) -> None:
         self.asked = 0
@@ -34,11 +34,13 @@ class Counted:
         return 200, PAGE.format(self.asked).encode()
 
 
-def collector(path: Path, url: str, interval_s: float = INTERVAL_S) -> subprocess.Popen[bytes]:
+def collector(path: Path, url: str, interval_s: float = INTERVAL_S, kind: str = "NODE") -> subprocess.Popen[bytes]:
+    """A collector process with one target. An engine is asked once a second at most, whatever the interval."""
+    targets = f"(TargetConfig('head', {url!r}, TargetKind.{kind}),)"
+    nodes, engines = (targets, "()") if kind == "NODE" else ("()", targets)
     code = (
         "from pipeline.collector import run; from pipeline.config import *;"
-        f"run(CollectorConfig({str(path)!r}, (), (TargetConfig('head', {url!r}, TargetKind.ENGINE),),"
-        f" interval_s={interval_s}))"
+        f"run(CollectorConfig({str(path)!r}, {nodes}, {engines}, interval_s={interval_s}))"
     )
     return subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stderr=subprocess.DEVNULL)
 
@@ -60,9 +62,9 @@ def kill_and_look(path: Path, times: int, seed: int) -> None:
             os.kill(process.pid, signal.SIGKILL)
             process.wait()
             store = open_store(str(path), writer=False, now_ms=0)
-            frame = store.frame([engine.GENERATION_TOKENS.name], ["head"], 0, 2**60)
+            frame = store.frame([memory.SWAP_IN.name], ["head"], 0, 2**60)
             store.close()
-            # One token per scrape: the stored total says how many scrapes the store knows of.
+            # One byte per scrape: the stored total says how many scrapes the store knows of.
             lost = counted.asked - (int(frame.values[0, -1]) + 1)
             assert lost * INTERVAL_S < 1.0, "more than the last second is lost"
             assert (frame.values[0] == sorted(frame.values[0])).all()

@@ -38,7 +38,7 @@ class Recording:
 def test_at_its_own_pace(tmp_path: Path) -> None:
     played = Recording()
     with serving(played.answer) as url:
-        process = collector(tmp_path / "store.db", url, interval_s=1.0)
+        process = collector(tmp_path / "store.db", url, interval_s=1.0, kind="ENGINE")
         deadline = time.monotonic() + len(recording()) + 30
         while played.shown < len(recording()) - 1:
             assert time.monotonic() < deadline, "the collector does not ask"
