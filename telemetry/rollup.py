@@ -71,7 +71,8 @@ def _last(values: Floats, edges: Ints) -> Floats:
 
 
 def _count(known: Bools, edges: Ints) -> Ints:
-    running = np.concatenate((np.zeros((known.shape[0], 1), np.int64), np.cumsum(known, axis=1)), axis=1)
+    running = np.zeros((known.shape[0], known.shape[1] + 1), np.int64)
+    np.cumsum(known, axis=1, dtype=np.int64, out=running[:, 1:])
     return np.asarray(running[:, np.append(edges[1:], known.shape[1])] - running[:, edges])
 
 
