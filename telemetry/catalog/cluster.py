@@ -55,7 +55,7 @@ DEPLOYMENT_RUNNING = _recorded(
 CLUSTER_POWER = _recorded(
     "cluster_gpu_power_watts",
     "GPU power, recorded",
-    "GPU power of all nodes that answer, as recorded live; unknown while a node is missing.",
+    "GPU power of all nodes that answer, as recorded live; unknown for 15 s after one falls silent.",
     Unit.WATTS,
     scope=Scope.CLUSTER,
     over_time=Fold.MAX,

@@ -7,24 +7,11 @@ import math
 import pytest
 
 from collectors.scrape.aliases import DIALECTS, ENTRIES
-from collectors.scrape.page import ENGINES, Page
-from collectors.scrape.text import PageReader
+from collectors.scrape.page import ENGINES
 from telemetry import catalog
 from telemetry.model import Kind, Metric, Scope, Series
+from tests.scrape.invented import read, series_of
 from tests.scrape.recordings import buckets, per_engine, total
-
-
-def read(*lines: str) -> Page:
-    reader = PageReader("e")
-    body = ("\n".join(lines) + "\n").encode()
-    first, again = reader.read(body), reader.read(body)
-    assert first.raw.tobytes() == again.raw.tobytes()
-    return first
-
-
-def series_of(page: Page, metric: str) -> list[Series]:
-    return [series for series in page.layout.series if series.metric == metric]
-
 
 # The table itself -------------------------------------------------------------------------------------------------
 

@@ -8,23 +8,11 @@ import numpy as np
 import pytest
 
 from collectors.scrape.engines import STATISTICS, recognise
-from collectors.scrape.page import Layout, Page
+from collectors.scrape.page import Layout
 from collectors.scrape.text import PageReader
 from telemetry.model import Fold, Scope, Series
+from tests.scrape.invented import read
 from tests.scrape.recordings import per_engine, total
-
-
-def read(*lines: str) -> Page:
-    reader = PageReader("e")
-    body = ("\n".join(lines) + "\n").encode()
-    first, again = reader.read(body), reader.read(body)
-    assert first.raw.tobytes() == again.raw.tobytes()
-    return first
-
-
-def series_of(page: Page, metric: str) -> list[Series]:
-    return [series for series in page.layout.series if series.metric == metric]
-
 
 # SGLang -----------------------------------------------------------------------------------------------------------
 
