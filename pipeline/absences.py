@@ -42,11 +42,6 @@ class AbsenceBook:
         for name, reason in missing.items():
             self.missing((target, name), reason, now_ms)
 
-    def reason(self, place: Place) -> str | None:
-        """Why a place is absent now, None when it is not."""
-        current = self._open.get(place)
-        return current.reason if current else None
-
     def drain(self) -> tuple[list[Absence], list[Absence]]:
         """What opened and what closed since the last call. One that opened and closed meanwhile is in both."""
         opened, closed = self._opened, self._closed

@@ -31,7 +31,6 @@ READS: dict[str, Metric] = {
     "ttft_count": part(engine.TTFT, "count"),
     "prompt_seconds": engine.PREFILL_SECONDS_BUSY,
     "running": engine.REQUESTS_RUNNING,
-    "kv_usage": engine.KV_CACHE_USAGE,
 }
 
 Places = dict[EngineId, dict[str, int]]

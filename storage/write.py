@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
 from typing import Any
 
 from sqlalchemy import Connection, case, insert, update
@@ -29,65 +30,17 @@ def row_values(row: Row) -> Values:
     }
 
 
-def absence_values(absence: Absence) -> Values:
-    """One row of `absence`."""
-    return {
-        "target": absence.target,
-        "metric": absence.metric or "",
-        "start_ms": absence.start_ms,
-        "end_ms": absence.end_ms,
-        "reason": absence.reason,
-    }
-
-
-def fact_values(fact: Fact) -> Values:
-    """One row of `fact`."""
-    return {
-        "target": fact.target,
-        "name": fact.name,
-        "start_ms": fact.start_ms,
-        "end_ms": fact.end_ms,
-        "value": fact.value,
-    }
-
-
-def event_values(event: Event) -> Values:
-    """One row of `event`, without its number."""
-    return {
-        "at_ms": event.at_ms,
-        "target": event.target,
-        "kind": event.kind,
-        "text": event.text,
-        "labels": text_of(dict(event.labels)),
-    }
-
-
-def episode_values(episode: Episode) -> Values:
-    """One row of `episode`."""
-    return {
-        "deployment": episode.deployment,
-        "target": episode.target,
-        "engine": episode.engine,
-        "start_ms": episode.start_ms,
-        "end_ms": episode.end_ms,
-        "tokens": episode.tokens,
-        "seconds": episode.seconds,
-    }
-
-
-def target_values(target: TargetRow) -> Values:
-    """One row of `target`."""
-    return {
-        "name": target.name,
-        "kind": target.kind,
-        "url": target.url,
-        "interval_ms": target.interval_ms,
-        "state": target.state,
-        "reason": target.reason,
-        "since_ms": target.since_ms,
-        "last_ok_ms": target.last_ok_ms,
-        "detail": text_of(dict(target.detail)),
-    }
+def record_values(record: Absence | Fact | Event | Episode | TargetRow) -> Values:
+    """One row of the table of such records: its fields, which have the columns' names. The store numbers events."""
+    found = {one.name: getattr(record, one.name) for one in fields(record)}
+    if isinstance(record, Absence):
+        found["metric"] = record.metric or ""
+    elif isinstance(record, Event):
+        del found["id"]
+        found["labels"] = text_of(dict(record.labels))
+    elif isinstance(record, TargetRow):
+        found["detail"] = text_of(dict(record.detail))
+    return found
 
 
 class Writer:
@@ -139,11 +92,11 @@ class Writer:
         parts: tuple[tuple[Insert, list[Values]], ...] = (
             (self._insert["hot"], _each(row_values, batch.rows)),
             (upsert["offset"], self._offset_values(batch.offsets)),
-            (upsert["absence"], _each(absence_values, batch.absences_opened)),
-            (upsert["absence"], _each(absence_values, batch.absences_closed)),
-            (insert(schema.event), _each(event_values, batch.events)),
-            (upsert["episode"], _each(episode_values, batch.episodes)),
-            (upsert["target"], _each(target_values, batch.targets)),
+            (upsert["absence"], _each(record_values, batch.absences_opened)),
+            (upsert["absence"], _each(record_values, batch.absences_closed)),
+            (insert(schema.event), _each(record_values, batch.events)),
+            (upsert["episode"], _each(record_values, batch.episodes)),
+            (upsert["target"], _each(record_values, batch.targets)),
         )
         return [(statement, rows) for statement, rows in parts if rows]
 
@@ -165,7 +118,7 @@ class Writer:
         before = (table.target == fact.target) & (table.name == fact.name) & table.end_ms.is_(None)
         end = case((table.start_ms > fact.start_ms, table.start_ms), else_=fact.start_ms)
         connection.execute(update(schema.fact).where(before).values(end_ms=end))
-        connection.execute(self._upsert["fact"], fact_values(fact))
+        connection.execute(self._upsert["fact"], record_values(fact))
 
 
 def _each(values: Callable[[Any], Values], records: Iterable[Any]) -> list[Values]:

@@ -48,7 +48,6 @@ class EngineReading:
     ttft_count: float | None = None
     prompt_seconds: float | None = None
     running: float | None = None
-    kv_usage: float | None = None
     asleep: bool = False
     restarted: bool = False
 
@@ -75,14 +74,13 @@ class Prefill:
 class Judgement:
     """phase: with its reason. finished: the prefill that ended with this reading.
 
-    prefilling_since_ms: since when one has been running, if one is; kv_usage_since: KV cache usage at that time.
+    prefilling_since_ms: since when one has been running, if one is.
     """
 
     phase: Phase
     reason: str
     finished: Prefill | None = None
     prefilling_since_ms: float | None = None
-    kv_usage_since: float | None = None
 
 
 @dataclass(slots=True)
@@ -94,14 +92,13 @@ class EngineJudge:
     _flat_ms: float | None = None
     _episode_end_ms: float | None = None
     _idle_ms: float | None = None
-    _kv_at_start: float | None = None
     _covered: list[tuple[float, float]] = field(default_factory=list)
 
     def read(self, now: EngineReading, around: Surroundings = Surroundings()) -> Judgement:
         """Judge a reading."""
         before, self._last = self._last, now
         if before is None:
-            self._flat_ms, self._kv_at_start = now.at_ms, now.kv_usage
+            self._flat_ms = now.at_ms
             self._idle_ms = now.at_ms if now.running == 0 else None
             return self._phase(now, around, None)
         if now.restarted:
@@ -110,7 +107,7 @@ class EngineJudge:
         if _grew(before.generation, now.generation) and (now.at_ms - before.at_ms <= DECODING_MS or now.running):
             self._moved_ms = now.at_ms  # after a longer silence only running requests show that it was not long ago
         if finished is not None or _grew(before.generation, now.generation) or not now.running or now.restarted:
-            self._flat_ms, self._kv_at_start = now.at_ms, now.kv_usage
+            self._flat_ms = now.at_ms
         if now.running == 0:
             self._idle_ms = now.at_ms
         return self._phase(now, around, finished)
@@ -164,7 +161,7 @@ class EngineJudge:
         if cause:
             return Judgement(Phase.STALLED, cause, finished)
         reason = f"{now.running:g} running, no token yet"
-        return Judgement(Phase.PREFILLING, reason, finished, self._flat_ms, self._kv_at_start)
+        return Judgement(Phase.PREFILLING, reason, finished, self._flat_ms)
 
 
 def _overlap(covered: list[tuple[float, float]], start_ms: float, end_ms: float) -> float:

@@ -13,14 +13,15 @@ from telemetry.fleet import fold
 from telemetry.frame import Bools, Floats, Frame, Ints
 from telemetry.model import PARTS, Fold, Kind, Metric, Ratio, Scope, Series, part
 from telemetry.percentiles import SIDES, WINDOW_MS, Percentiles, percentiles
-from telemetry.rollup import bin_width, envelope
+from telemetry.rollup import bins_of, envelope
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
     """metric: what; start_ms, end_ms: closed range of ticks; points: at most so many, None for every sample.
 
-    targets: names to keep, None for all. labels: label values to keep, by label.
+    targets: names to keep, None for all. labels: label values to keep, by label; a series without one of them is left
+    out, unless it is the term of a ratio that has no such label (a node's memory beside that of its GPUs).
     total: fold all series into one line (ratios: Σ ∕ Σ; counters: `_counted`; others: the catalogue's fold across
     devices).
     quantile: for histograms, which one of a trailing window of 5 minutes; unknown where it holds too few observations.
@@ -75,7 +76,15 @@ class Query:
         """Whether a stored series takes part in the answer."""
         if self.targets is not None and series.target not in self.targets and not self._crosses(series):
             return False
-        return all(series.label(key) in (value, None) for key, value in self.labels.items())
+        return all(self._carries(series, key, value) for key, value in self.labels.items())
+
+    def _carries(self, series: Series, key: str, value: str) -> bool:
+        """Whether a series has a label's value, or is the term of a ratio whose metric does not know that label."""
+        found = series.label(key)
+        if found is not None or not isinstance(self.metric, Ratio):
+            return found == value
+        terms = (*self.metric.numerator, *self.metric.denominator)
+        return key not in catalog.stored(series.metric).by and any(key in term.by for term in terms)
 
     def _crosses(self, series: Series) -> bool:
         """A ratio of a node's and an engine's metrics keeps its denominator when nodes are filtered."""
@@ -195,6 +204,6 @@ def _percentile_line(
 def _reduced(query: Query, labels: Mapping[str, str], ticks: Ints, values: Floats, step_ms: int) -> Line:
     if query.points is None or len(ticks) <= query.points:
         return Line(labels, ticks, values)
-    width = bin_width(query.start_ms, query.end_ms, query.points, step_ms)
-    bins = envelope(ticks, values[np.newaxis, :], query.start_ms, width)
+    origin, width = bins_of(query.start_ms, query.end_ms, query.points, step_ms)
+    bins = envelope(ticks, values[np.newaxis, :], query.start_ms, width, origin)
     return Line(labels, bins.t_ms, None, bins.minimum[0], bins.maximum[0], bins.mean[0], bins.last[0])

@@ -23,31 +23,40 @@ class Envelope:
     last: Floats
 
 
-def bin_width(start_ms: int, end_ms: int, points: int, step_ms: int) -> int:
-    """Width of a bin: the smallest whole multiple of the step of which `points` cover the range.
+def bins_of(start_ms: int, end_ms: int, points: int, step_ms: int) -> tuple[int, int]:
+    """(origin, width) in ms of at most `points` bins that hold the closed range; a width is whole steps.
 
-    Bins are aligned to the epoch, so that one more may be needed at the edge.
+    Bins are aligned to the epoch, so that a range that moves on keeps those it has; a range that lies badly needs wider
+    ones then. A single bin begins where the range does: aligned ones could be split at any width.
 
-    >>> bin_width(0, 600_000, 60, 1000)
-    10000
+    >>> bins_of(0, 599_000, 60, 1000)
+    (0, 10000)
+    >>> bins_of(5_000, 604_000, 60, 1000)
+    (0, 11000)
     """
-    span = max(end_ms - start_ms, step_ms)
-    return max(1, -(-span // (max(points, 1) * step_ms))) * step_ms
+    span = max(end_ms - start_ms, 0)
+    if points <= 1:
+        return start_ms, (span // step_ms + 1) * step_ms
+    tight = max(-(-span // (points * step_ms)), 1) * step_ms
+    if end_ms // tight - start_ms // tight < points:
+        return 0, tight
+    return 0, max(-(-span // ((points - 1) * step_ms)), 1) * step_ms
 
 
-def envelope(ticks: Ints, values: Floats, start_ms: int, width_ms: int) -> Envelope:
-    """Min, max, mean and last known value of each series in bins of `width_ms` aligned to the epoch.
+def envelope(ticks: Ints, values: Floats, start_ms: int, width_ms: int, origin_ms: int = 0) -> Envelope:
+    """Min, max, mean and last known value of each series in bins of `width_ms`, one of which begins at the origin.
 
     Bins without samples are NaN.
     The bins run from the one that holds `start_ms` to the one that holds the last tick.
     """
-    first = start_ms // width_ms
+    ticks = ticks - origin_ms
+    first = (start_ms - origin_ms) // width_ms
     if not len(ticks):
         none = np.zeros((values.shape[0], 0))
         return Envelope(np.zeros(0, np.int64), none, none, none, none)
     slot = ticks // width_ms - first
     bins = int(slot[-1]) + 1
-    t_ms = (np.arange(bins, dtype=np.int64) + first) * width_ms
+    t_ms = (np.arange(bins, dtype=np.int64) + first) * width_ms + origin_ms
     edges = np.searchsorted(slot, np.arange(bins))
     low, high, mean = (_reduce(fold, values, edges) for fold in ("min", "max", "mean"))
     return Envelope(t_ms, low, high, mean, _last(values, edges))

@@ -15,7 +15,7 @@ from dashboard.sources import Sources
 from telemetry.catalog import cluster
 from telemetry.model import Fold, Metric, Ratio, Scope
 from telemetry.query import Line, Query, answer
-from telemetry.rollup import bin_width
+from telemetry.rollup import bins_of
 
 KNOWN = ("metric", "node", "engine", "deployment", "start", "end", "points", "quantile", "total", "label")
 DEFAULT_SPAN_MS = 15 * 60_000
@@ -152,7 +152,7 @@ def series(asked: Asked, sources: Sources) -> dict[str, Any]:
     return {
         "metric": asked.metric.name,
         "unit": asked.metric.unit.value,
-        "step_ms": bin_width(query.start_ms, query.end_ms, asked.points, step) if reduced else step,
+        "step_ms": bins_of(query.start_ms, query.end_ms, asked.points, step)[1] if reduced else step,
         **({"fold": query.fold.value} if reduced else {}),
         **({"window_ms": query.window_ms} if query.window_ms else {}),
         "series": [_line(line, query.fold) for line in lines],

@@ -124,7 +124,6 @@ def test_readings_are_none_where_not_offered_or_not_a_number() -> None:
         ("ttft_sum", part(engine.TTFT, "sum")),
         ("prompt_seconds", engine.PREFILL_SECONDS_BUSY),
         ("running", engine.REQUESTS_RUNNING),
-        ("kv_usage", engine.KV_CACHE_USAGE),
     ],
 )
 def test_each_reading_comes_from_its_metric(name: str, metric: Metric) -> None:

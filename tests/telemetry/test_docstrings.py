@@ -30,6 +30,6 @@ def test_there_are_examples() -> None:
         "telemetry.counters.judge",
         "telemetry.histograms.quantile",
         "telemetry.fleet.deviation",
-        "telemetry.rollup.bin_width",
+        "telemetry.rollup.bins_of",
         "pipeline.deployments.short_model",
     }

@@ -81,22 +81,20 @@ def test_an_engine_without_token_counter_shows_what_runs() -> None:
     assert story.at(1, running=2).phase is Phase.PREFILLING
 
 
-def test_prefilling_says_since_when_and_with_what_kv_usage() -> None:
+def test_prefilling_says_since_when() -> None:
     story = Story()
-    story.at(0, kv_usage=0.1)
-    first = story.at(1, running=2, kv_usage=0.2)
-    assert (first.phase, first.prefilling_since_ms, first.kv_usage_since) == (Phase.PREFILLING, 0.0, 0.1)
+    story.at(0)
+    first = story.at(1, running=2)
+    assert (first.phase, first.prefilling_since_ms) == (Phase.PREFILLING, 0.0)
     assert first.reason == "2 running, no token yet"
-    later = story.at(40, kv_usage=0.5)
-    assert (later.prefilling_since_ms, later.kv_usage_since) == (0.0, 0.1)
+    assert story.at(40).prefilling_since_ms == 0.0
 
 
 def test_prefilling_after_decoding_runs_since_the_last_token() -> None:
     story = Story(running=1)
     story.at(0)
-    story.at(5, generation=9, kv_usage=0.3)
-    found = story.at(20, kv_usage=0.6)
-    assert (found.prefilling_since_ms, found.kv_usage_since) == (5000.0, 0.3)
+    story.at(5, generation=9)
+    assert story.at(20).prefilling_since_ms == 5000.0
 
 
 @pytest.mark.parametrize("phase", [Phase.IDLE, Phase.DECODING])
@@ -106,7 +104,6 @@ def test_only_prefilling_has_a_since(phase: Phase) -> None:
     found = story.at(1, generation=5 if phase is Phase.DECODING else 0)
     assert found.phase is phase
     assert found.prefilling_since_ms is None
-    assert found.kv_usage_since is None
 
 
 # Stalled ----------

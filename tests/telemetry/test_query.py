@@ -59,11 +59,41 @@ def test_a_range_is_closed_at_both_ends() -> None:
         ({"labels": {"gpu": "0"}}, [80, 60]),
         ({"labels": {"gpu": "0"}, "targets": frozenset({"n2"})}, [60]),
         ({"labels": {"gpu": "7"}}, []),
-        ({"labels": {"engine": "0"}}, [80, 60, 5]),
+        ({"labels": {"engine": "0"}}, []),
     ],
 )
 def test_targets_and_labels_choose(more: dict[str, object], kept: list[float]) -> None:
     assert [values[0] for _, values in plain(ask(gpu.GPU_POWER, table(POWER), **more))] == kept
+
+
+def test_a_series_without_an_asked_label_is_no_answer() -> None:
+    rows: dict[Series, Numbers] = {
+        one(gpu.GPU_POWER, "n1", gpu="0"): [80],
+        one(gpu.GPU_POWER, "n2"): [7],
+        one(engine.GENERATION_TOKENS, "head", engine="0"): [100],
+        one(engine.GENERATION_TOKENS, "head", engine="0", model="m"): [200],
+    }
+    frame = table(rows, at_s=[0])
+    power, tokens = (
+        frame.select(lambda series, name=metric.name: series.metric == name)  # type: ignore[misc]
+        for metric in (gpu.GPU_POWER, engine.GENERATION_TOKENS)
+    )
+    assert plain(ask(gpu.GPU_POWER, power, labels={"gpu": "0"})) == [({"target": "n1", "gpu": "0"}, [80])]
+    found = plain(ask(engine.GENERATION_TOKENS, tokens, labels={"engine": "0", "model": "m"}))
+    assert found == [({"target": "head", "engine": "0", "model": "m"}, [200])]
+
+
+def test_a_term_of_a_ratio_keeps_what_its_metric_has_no_label_for() -> None:
+    """One GPU's energy over all tokens; but what lacks a label that its metric has is left out there, too."""
+    rows: dict[Series, Numbers] = {
+        one(gpu.GPU_ENERGY, "n1", gpu="0"): [0, 600],
+        one(gpu.GPU_ENERGY, "n1", gpu="1"): [0, 300],
+        one(gpu.GPU_ENERGY, "n1"): [0, 9000],
+        one(engine.GENERATION_TOKENS, "head"): [0, 100],
+    }
+    frame = table(rows, at_s=[0, 60], interval_s=60)
+    assert plain(ask(quotients.ENERGY_PER_TOKEN, frame, labels={"gpu": "1"})) == [({}, [None, 3])]
+    assert ask(quotients.ENERGY_PER_TOKEN, frame, labels={"cage": "p0"}) == []
 
 
 def test_a_total_that_sums_is_unknown_while_a_part_is() -> None:
@@ -193,7 +223,7 @@ def test_reduced_ratios_are_sums_over_sums() -> None:
     }
     frame = table(rows, at_s=[-20, 40, 100, 160], interval_s=60)
     assert (START_MS + 40_000) % 120_000 == 0
-    (line,) = answer(Query(quotients.ACCEPTANCE, START_MS + 40_000, START_MS + 160_000, points=1), frame, 60_000)
+    (line,) = answer(Query(quotients.ACCEPTANCE, START_MS + 40_000, START_MS + 160_000, points=2), frame, 60_000)
     assert line.values is None
     assert (line.t_ms - START_MS).tolist() == [40_000, 160_000]
     assert numbers(line.minimum) == [0.0009, None]  # type: ignore[arg-type]
@@ -223,6 +253,20 @@ def test_more_ticks_than_points_become_bins() -> None:
     assert numbers(line.minimum) == [10 * n for n in range(10)]  # type: ignore[arg-type]
     assert numbers(line.maximum) == [10 * n + 9 for n in range(10)]  # type: ignore[arg-type]
     assert numbers(line.mean) == [10 * n + 4.5 for n in range(10)]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("points", "begins"),
+    [(1, [3000]), (2, [-32_000, 64_000]), (3, [-32_000, 16_000, 64_000]), (4, [0, 32_000, 64_000, 96_000])],
+)
+def test_no_more_points_than_asked_for(points: int, begins: list[int]) -> None:
+    """3 … 99 s, cut at the epoch's multiples of 96, 48 and 32 s; thirds of 32 s would be four."""
+    frame = table({one(gpu.GPU_POWER, gpu="0"): [float(n) for n in range(120)]})
+    (line,) = ask(gpu.GPU_POWER, frame, 3, 99, points=points)
+    shown = (line.t_ms - START_MS).tolist()
+    assert shown == begins
+    assert numbers(line.minimum)[0] == 3  # type: ignore[arg-type]
+    assert numbers(line.maximum)[-1] == 99  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

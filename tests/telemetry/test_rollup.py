@@ -7,27 +7,48 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from telemetry.rollup import bin_width, envelope
+from telemetry.rollup import bins_of, envelope
 from tests.telemetry.frames import numbers
 
 NAN = float("nan")
 
 
 @pytest.mark.parametrize(
-    ("start", "end", "points", "step", "width"),
+    ("start", "end", "points", "step", "bins"),
     [
-        (0, 600_000, 60, 1000, 10_000),
-        (0, 600_001, 60, 1000, 11_000),
-        (0, 600_000, 1000, 1000, 1000),
-        (0, 600_000, 60, 4000, 12_000),
-        (0, 0, 60, 1000, 1000),
-        (0, 59_000, 1, 1000, 59_000),
-        (0, 59_000, 0, 1000, 59_000),
-        (500, 600_500, 60, 1000, 10_000),
+        (0, 599_000, 60, 1000, (0, 10_000)),
+        (0, 600_000, 60, 1000, (0, 11_000)),
+        (0, 600_000, 1000, 1000, (0, 1000)),
+        (0, 599_999, 60, 4000, (0, 12_000)),
+        (0, 0, 60, 1000, (0, 1000)),
+        (0, 59_000, 1, 1000, (0, 60_000)),
+        (7_000, 59_000, 1, 1000, (7_000, 53_000)),
+        (7_000, 59_500, 0, 1000, (7_000, 53_000)),
+        (5_000, 604_000, 60, 1000, (0, 11_000)),
+        (1_000, 2_000, 2, 1000, (0, 1000)),
+        (0, 10_000, 3, 1000, (0, 4000)),
+        (2_000, 12_000, 3, 1000, (0, 5000)),
     ],
 )
-def test_bin_width(start: int, end: int, points: int, step: int, width: int) -> None:
-    assert bin_width(start, end, points, step) == width
+def test_bins(start: int, end: int, points: int, step: int, bins: tuple[int, int]) -> None:
+    assert bins_of(start, end, points, step) == bins
+
+
+@given(st.integers(0, 10**7), st.integers(0, 10**6), st.integers(1, 50), st.sampled_from([100, 1000, 7000]))
+def test_there_are_never_more_bins_than_asked_for(start: int, span: int, points: int, step: int) -> None:
+    origin, width = bins_of(start, start + span, points, step)
+    ends = np.array([start, start + span])
+    found = envelope(ends, np.ones((1, 2)), start, width, origin)
+    assert 1 <= len(found.t_ms) <= points
+    assert found.t_ms[0] <= start
+    assert found.t_ms[-1] <= start + span < found.t_ms[-1] + width
+    assert width % step == 0
+
+
+def test_bins_may_begin_where_the_range_does() -> None:
+    found = envelope(np.array([7_000, 9_000, 17_000]), np.array([[1.0, 2.0, 5.0]]), 7_000, 10_000, origin_ms=7_000)
+    assert found.t_ms.tolist() == [7_000, 17_000]
+    assert numbers(found.mean[0]) == [1.5, 5]
 
 
 def test_envelope_by_hand() -> None:
