@@ -14,6 +14,7 @@ import os
 import re
 import shutil
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -28,7 +29,7 @@ from tests.node.node_machine import build  # noqa: E402
 
 MIB = 1024 * 1024
 ARCHIVE = "tachograph-agent.pyz"
-STARTS = 3
+STARTS = 9
 COLLECTORS = (
     *("cpu", "meminfo", "vmstat", "loadavg", "pressure", "buddyinfo", "stat", "uname"),
     *("infiniband", "netdev", "netclass", "filesystem", "diskstats", "time"),
@@ -46,9 +47,8 @@ class Server:
     port: int
 
     def cpu_s(self) -> float:
-        """Processor time of all its threads so far."""
-        tasks = Path(f"/proc/{self.process.pid}/task").iterdir()
-        return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
+        """Processor time so far of all its threads, those that have ended too: the clock of clock_getcpuclockid(3)."""
+        return time.clock_gettime((~self.process.pid << 3) | 2)
 
     def memory(self, field: str = "Rss") -> float:
         """Resident (or proportional, "Pss") bytes."""
@@ -91,8 +91,8 @@ def prepare(scratch: Path) -> str:
     return build(scratch / "tree").root
 
 
-def cost_of_starting(scratch: Path, tree: str, python: str) -> float:
-    """Processor time in ms until the first page has come: the least of three starts."""
+def costs_of_starting(scratch: Path, tree: str, python: str) -> list[float]:
+    """Processor time in ms until the first page has come, of each start."""
     found = []
     for _ in range(STARTS):
         agent = start_agent(scratch, tree, python)
@@ -103,7 +103,7 @@ def cost_of_starting(scratch: Path, tree: str, python: str) -> float:
         connection.close()
         agent.process.kill()
         agent.process.wait()
-    return min(found)
+    return found
 
 
 def start_agent(scratch: Path, tree: str, python: str) -> Server:
@@ -154,7 +154,7 @@ def main() -> int:
     servers: list[Server] = []
     try:
         tree = prepare(scratch)
-        start_ms = cost_of_starting(scratch, tree, given.python)
+        starts_ms = costs_of_starting(scratch, tree, given.python)
         servers.append(start_agent(scratch, tree, given.python))
         other = start_node_exporter(tree)
         servers += [other] if other else []
@@ -166,17 +166,21 @@ def main() -> int:
             server.process.kill()
             server.process.wait()
         shutil.rmtree(scratch)
-    return report(found, start_ms)
+    return report(found, starts_ms)
 
 
-def report(found: dict[str, tuple[int, float, float, float]], start_ms: float) -> int:
-    """Print what was found against the budgets; 1 when one is not kept."""
+def report(found: dict[str, tuple[int, float, float, float]], starts_ms: list[float]) -> int:
+    """Print what was found against the budgets; 1 when one is not kept.
+
+    Of the starts the least counts: what others do on the machine can only add to it.
+    """
     print("| 1 Hz | samples | CPU per second, ms | RSS, MiB | PSS, MiB |\n|---|---|---|---|---|")
     for name, (samples, cpu_ms, rss, pss) in found.items():
         print(f"| {name} | {samples} | {cpu_ms:.2f} | {rss:.1f} | {pss:.1f} |")
-    values = {"agent RSS, MiB": found["agent"][2], "agent start CPU, ms": start_ms}
+    values = {"agent RSS, MiB": found["agent"][2], "agent start CPU, ms": min(starts_ms)}
     if "node_exporter" in found:
         values["agent CPU ∕ node_exporter"] = found["agent"][1] / found["node_exporter"][1]
+    print(f"{len(starts_ms)} starts, CPU in ms: least {min(starts_ms):.0f}, median {statistics.median(starts_ms):.0f}")
     for name, value in values.items():
         print(f"{name}: {value:.2f} (budget {BUDGET[name]:g})")
     return int(any(value > BUDGET[name] for name, value in values.items()))

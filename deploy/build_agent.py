@@ -28,24 +28,7 @@ UNUSED = "from ctypes.util import find_library\n"
 """pynvml imports this for nothing; without it the agent starts 10 ms earlier and is 1.6 MiB smaller."""
 FIRST_DATE = (1980, 1, 1, 0, 0, 0)
 """Of every file in the archive, so that the same sources give the same bytes."""
-MAIN = '''"""Starts the node agent from the folder that fits this Python."""
-import gc
-import sys
-
-gc.disable()  # there is no garbage to look for while modules load; the agent turns it on when it has started
-if sys.version_info < (3, 11):
-    sys.exit("tachograph-agent needs Python 3.11 or newer")
-folder = "py%d%d" % sys.version_info[:2]
-try:
-    __loader__.get_data(folder + "/telemetry/__init__.pyc")
-except OSError:
-    folder = "source"
-sys.path.insert(0, __loader__.archive + "/" + folder)
-
-from collectors.node.command import main
-
-sys.exit(main())
-'''
+MAIN = ROOT / "deploy/start_agent.py"
 COMPILE = """
 import py_compile, sys
 for line in sys.stdin.read().splitlines():
@@ -112,7 +95,7 @@ def build(output: Path) -> list[str]:
     folders = []
     with tempfile.TemporaryDirectory() as scratch:
         files = sources(Path(scratch))
-        contents = [("__main__.py", MAIN.encode())]
+        contents = [("__main__.py", MAIN.read_bytes())]
         contents += [(f"source/{name}", path.read_bytes()) for name, path in files.items()]
         for version, interpreter in interpreters():
             folders.append(version)

@@ -22,6 +22,8 @@ from collectors.node.version import VERSION
 PORT = 9810
 LAST_PORT = 65535
 GOODBYE_S = 3.0
+WIDTH = 100
+"""Of the help, in columns; to ask the terminal, argparse would load 5 ms of modules at each start, help or not."""
 LOOPBACK = ("127.", "::1", "localhost")
 
 
@@ -35,7 +37,11 @@ def port(text: str) -> int:
 
 def parser() -> argparse.ArgumentParser:
     """All options."""
-    options = argparse.ArgumentParser(prog="tachograph-agent", description="Serves the measurements of this node.")
+    options = argparse.ArgumentParser(
+        prog="tachograph-agent",
+        description="Serves the measurements of this node.",
+        formatter_class=lambda prog: argparse.HelpFormatter(prog, width=WIDTH),
+    )
     options.add_argument("--host", default="127.0.0.1", help="address to listen at (%(default)s)")
     options.add_argument("--port", type=port, default=PORT, help="port to listen at (%(default)s)")
     options.add_argument("--token-file", help="file with the token that /metrics and /state ask for")

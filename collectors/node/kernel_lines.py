@@ -9,14 +9,15 @@ from typing import NamedTuple
 from telemetry.catalog import host
 from telemetry.model import Metric
 
-XID = re.compile(r"NVRM: Xid \(PCI:([0-9a-fA-F:.]+)\): (\d+),? ?(.*)")
-WHO = re.compile(r"""^pid=('[^']*'|[^,]*), (?:name=([^,]*), )?""")
-NO_MEMORY = re.compile(r"NVRM: .*NV_ERR_NO_MEMORY")
-AER = re.compile(r"(?:pcieport (\S+): )?AER: (.*?error.*?received.*)", re.IGNORECASE)
-RESET = re.compile(r"mlx5_core (\S+): .*(mlx5_pci_slot_reset|mlx5_pci_err_detected|health compromised)")
-LINK = re.compile(r"mlx5_core (\S+) (\S+): Link (up|down)")
-MODULE = re.compile(r"mlx5_core (\S+): Port module event: module (\d+), (Cable (?:un)?plugged)")
-OOM = re.compile(r"Out of memory: Killed process (\d+) \(([^)]*)\)")
+XID = r"NVRM: Xid \(PCI:([0-9a-fA-F:.]+)\): (\d+),? ?(.*)"
+WHO = r"""^pid=('[^']*'|[^,]*), (?:name=([^,]*), )?"""
+NO_MEMORY = r"NVRM: .*NV_ERR_NO_MEMORY"
+AER = r"(?i)(?:pcieport (\S+): )?AER: (.*?error.*?received.*)"
+RESET = r"mlx5_core (\S+): .*(mlx5_pci_slot_reset|mlx5_pci_err_detected|health compromised)"
+LINK = r"mlx5_core (\S+) (\S+): Link (up|down)"
+MODULE = r"mlx5_core (\S+): Port module event: module (\d+), (Cable (?:un)?plugged)"
+OOM = r"Out of memory: Killed process (\d+) \(([^)]*)\)"
+"""Texts, since most machines never use one: re compiles each at its first use, and keeps it."""
 INTERESTING = ("NVRM", "AER:", "mlx5", "Out of memory")
 
 
@@ -41,7 +42,7 @@ def aer_severity(text: str) -> str:
 def _xid(match: re.Match[str]) -> Line:
     address, number, rest = match.groups()
     labels = {"xid": number, "pci": address.lower()}
-    who = WHO.match(rest)
+    who = re.match(WHO, rest)
     if who:
         rest = rest[who.end() :]
         pid = who[1].strip("'")
@@ -79,7 +80,7 @@ def _oom(match: re.Match[str]) -> Line:
     return Line("oom", f"Out of memory: process {match[1]} ({match[2]}) was killed", labels)
 
 
-RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Line]], ...] = (
+RULES: tuple[tuple[str, Callable[[re.Match[str]], Line]], ...] = (
     (XID, _xid),
     (NO_MEMORY, _no_memory),
     (AER, _aer),
@@ -96,7 +97,7 @@ def meaning(message: str) -> Line | None:
     if not any(word in message for word in INTERESTING):
         return None
     for pattern, build in RULES:
-        match = pattern.search(message)
+        match = re.search(pattern, message)
         if match:
             return build(match)
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import http.client
 import json
 import os
@@ -11,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.request
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -254,6 +256,14 @@ def test_one_file_with_nothing_installed(
     assert found["cpu_cores"] == 20
 
 
+def test_a_python_that_is_too_old_is_told_so(archive: tuple[Path, str]) -> None:
+    """Its start can be read by Python 3.6; the old ones of this machine, if any, say the sentence."""
+    ast.parse((ROOT / "deploy" / "start_agent.py").read_text(), feature_version=(3, 6))
+    for python in Path.home().glob(".pyenv/versions/3.[6-9].*/bin/python3"):
+        done = subprocess.run([python, "-I", "-S", str(archive[0])], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (1, "tachograph-agent needs Python 3.11 or newer\n")
+
+
 def test_the_archive_carries_bytecode_for_this_python(archive: tuple[Path, str]) -> None:
     output, said = archive
     folder = f"py{sys.version_info[0]}{sys.version_info[1]}"
@@ -282,3 +292,30 @@ def test_the_same_sources_give_the_same_bytes(archive: tuple[Path, str], tmp_pat
     again = tmp_path / "again.pyz"
     subprocess.run([sys.executable, str(ROOT / "deploy" / "build_agent.py"), "--output", str(again)], check=True)
     assert again.read_bytes() == archive[0].read_bytes()
+
+
+DEAR = ("inspect", "shutil", "http", "email", "ssl", "logging", "asyncio", "urllib", "unittest", "ctypes.util")
+"""Modules that a start must not load: each would cost milliseconds and megabytes of every node."""
+
+
+@pytest.mark.parametrize("python", pythons().values(), ids=pythons().keys())
+def test_what_a_start_does_not_load(
+    archive: tuple[Path, str], node: Callable[..., Node], nvml: Stub, tmp_path: Path, python: str
+) -> None:
+    told = tmp_path / "imports"
+    command = [python, "-X", "importtime", "-I", "-S", str(archive[0]), "--root", node().root, "--port", "0"]
+    with told.open("w") as file:
+        process = subprocess.Popen(command, stderr=file, env=os.environ | nvml.environment)
+        try:
+            began = time.monotonic()
+            while not (match := LISTENING.search(told.read_text())) and time.monotonic() - began < 30:
+                time.sleep(0.02)
+            assert match
+            with urllib.request.urlopen(f"http://127.0.0.1:{match[1]}/metrics", timeout=20) as answer:
+                assert b'gpu_power_watts{gpu="0"} 4.31' in answer.read()
+        finally:
+            process.kill()
+            process.wait(20)
+    loaded = {line.rpartition("|")[2].strip() for line in told.read_text().splitlines() if line.startswith("import")}
+    assert {"pynvml", "telemetry.model", "collectors.node.command"} <= loaded
+    assert loaded & set(DEAR) == set()
