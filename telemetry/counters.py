@@ -110,7 +110,7 @@ def trailing_increase(frame: Frame, window_ms: float) -> Floats:
     reaches before the first one, touches a gap or a restart, or is shorter than the nominal interval.
     """
     result = np.full(frame.values.shape, np.nan)
-    for rows in _alike(frame):
+    for rows in alike(frame):
         row = rows[0]
         known = ~np.isnan(frame.values[row])
         if window_ms < frame.gap_ms[row] / NOMINAL_PER_GAP or np.count_nonzero(known) < 2:
@@ -128,7 +128,7 @@ def trailing_total(frame: Frame, window_ms: float) -> Floats:
     for quotients of two counters of one page, which saw the same. NaN where there is no sample before.
     """
     result = np.full(frame.values.shape, np.nan)
-    for rows in _alike(frame):
+    for rows in alike(frame):
         known = ~np.isnan(frame.values[rows[0]])
         if np.count_nonzero(known) >= 2:
             at = frame.at_ms[rows[0], known]
@@ -138,7 +138,7 @@ def trailing_total(frame: Frame, window_ms: float) -> Floats:
     return result
 
 
-def _alike(frame: Frame) -> list[list[int]]:
+def alike(frame: Frame) -> list[list[int]]:
     """Rows of one target with the same samples and breaks: they share all work but the subtraction."""
     known = np.isnan(frame.values)
     groups: dict[tuple[str, bytes, bytes], list[int]] = {}

@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from telemetry.frame import Floats, Ints
-from telemetry.model import Series
+import numpy as np
+
+from telemetry import catalog
+from telemetry.counters import alike, bad_steps, trailing_increase
+from telemetry.frame import Floats, Frame, Ints
+from telemetry.model import Kind, Series
 
 HOUR_MS = 3_600_000
 RATE_WINDOW_MS = 10_000
 """Window of the rates of a counter whose smallest and largest a summary keeps."""
+LEAD_MARGIN_MS = 60_000
+"""How far the instants of samples may lie off their ticks."""
+
+
+def hour_of(tick_ms: int) -> int:
+    """Start of the hour that a tick belongs to."""
+    return tick_ms - tick_ms % HOUR_MS
+
+
+def lead_ms(gap_ms: float) -> int:
+    """How long before an hour samples are needed, so that its first rate and its first step are made like all others:
+    a window begins at the latest sample before it, which is at most a gap older."""
+    return RATE_WINDOW_MS + int(gap_ms) + LEAD_MARGIN_MS
 
 
 @dataclass(frozen=True)
@@ -38,3 +56,72 @@ class Summaries:
     total: Floats
     gain: Floats
     seconds: Floats
+
+
+def summarise(frame: Frame, hours: Sequence[int] | Ints) -> Summaries:
+    """Summaries of these hours (starts, rising) of every series of a frame, which begins `lead_ms` before the first.
+
+    A zero that a counter from first use stood at before (see `counters.mark_steps`) is a sample like any other, so that
+    last − first is what it gained. A metric that the catalogue does not know is a gauge.
+    """
+    starts = np.asarray(hours, dtype=np.int64)
+    shape = (len(frame.series), len(starts))
+    found = Summaries(starts, frame.series, np.zeros(shape), *(np.full(shape, np.nan) for _ in range(7)))
+    edges = np.searchsorted(frame.ticks, np.stack((starts, starts + HOUR_MS), axis=1))
+    for rows in alike(frame):
+        counters = [row for row in rows if _is_counter(frame.series[row])]
+        for some, counted in ((counters, True), ([row for row in rows if row not in set(counters)], False)):
+            if some:
+                with np.errstate(invalid="ignore", over="ignore"):  # sums of infinite values are unknown
+                    _summarise(frame, some, counted, edges, found)
+    return found
+
+
+def _is_counter(series: Series) -> bool:
+    metric = catalog.find(series.metric)
+    return metric is not None and metric.kind is Kind.COUNTER
+
+
+def _summarise(frame: Frame, rows: list[int], counted: bool, edges: Ints, found: Summaries) -> None:
+    """Fill in rows of one kind that have the same samples and breaks."""
+    row = rows[0]
+    known = ~np.isnan(frame.values[row])
+    places = np.flatnonzero(known)
+    values = np.ascontiguousarray(frame.values[np.ix_(rows, places)])
+    at_s = frame.at_ms[row, places] / 1000.0
+    bad = bad_steps(frame.at_ms[row], frame.breaks[row], known, float(frame.gap_ms[row]))
+    good = np.diff(bad, prepend=0.0) == 0
+    good[:1] = False  # no step leads into the first
+    lengths = np.where(good, np.diff(at_s, prepend=at_s[:1]), 0.0)
+    levels = _rates(frame.take(rows))[:, places] if counted else values
+    gains = np.where(good, _gains(values, lengths, counted), 0.0)
+    for hour, (low, high) in enumerate(np.searchsorted(places, edges).tolist()):
+        if low == high:
+            continue
+        inside = slice(low, high)
+        found.count[rows, hour] = high - low
+        found.first[rows, hour], found.last[rows, hour] = values[:, low], values[:, high - 1]
+        found.minimum[rows, hour], found.maximum[rows, hour] = _extremes(levels[:, inside])
+        if not counted:
+            found.total[rows, hour] = values[:, inside].sum(axis=1)
+        found.gain[rows, hour] = gains[:, inside].sum(axis=1)
+        found.seconds[rows, hour] = lengths[inside].sum()
+
+
+def _rates(frame: Frame) -> Floats:
+    """Trailing rate per second at each sample."""
+    return trailing_increase(frame, RATE_WINDOW_MS) / (RATE_WINDOW_MS / 1000.0)
+
+
+def _extremes(levels: Floats) -> tuple[Floats, Floats]:
+    """Least and largest of each row, NaN where it has no number."""
+    none = np.isnan(levels)
+    low, high = np.where(none, np.inf, levels).min(axis=1), np.where(none, -np.inf, levels).max(axis=1)
+    empty = none.all(axis=1)
+    return np.where(empty, np.nan, low), np.where(empty, np.nan, high)
+
+
+def _gains(values: Floats, lengths: Floats, counted: bool) -> Floats:
+    """What the step into each sample gains: the increase of a counter, the trapezoid of a gauge."""
+    before = np.concatenate((values[:, :1], values[:, :-1]), axis=1)
+    return values - before if counted else lengths * (values + before) / 2.0
