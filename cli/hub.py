@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from cli import configs, tokens
 from cli.supervisor import ROOT, Child, Supervisor
 from settings import Settings, SettingsError, state_directory, to_environment
+from storage.store import refuse_claimed
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,9 @@ class Hub:
 
 
 def prepare(settings: Settings) -> Hub:
-    """Make what must exist before the children start. SettingsError for what would only fail inside them."""
+    """Make what must exist before the children start. SettingsError for what would only fail inside them, StoreTaken
+    for the store of another hub that runs."""
+    refuse_claimed(settings.store)
     configs.make_store_directory(settings.store)
     configs.collector(settings)
     path = tokens.web_token_file(settings, state_directory(os.environ))

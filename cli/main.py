@@ -13,6 +13,7 @@ from typing import Any
 from cli import logs
 from cli.supervisor import WRONG_SETTINGS
 from settings import FILE, TABLE, SettingsError, load
+from storage.errors import StoreTaken
 
 INTERRUPTED = 130
 """Ctrl-C where nothing was started yet that would have to be stopped in order; what shells say of it, too."""
@@ -61,6 +62,9 @@ def main(arguments: list[str]) -> int:
         status: int = importlib.import_module(f"cli.{command}").main(settings)
     except SettingsError as error:
         print("\n".join(("These settings are wrong:", *(f"  {line}" for line in error.problems))), file=sys.stderr)
+        return WRONG_SETTINGS
+    except StoreTaken as error:
+        print(error, file=sys.stderr)
         return WRONG_SETTINGS
     except KeyboardInterrupt:
         return INTERRUPTED

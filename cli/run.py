@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from cli import discover, hub
 from cli.supervisor import Child, Supervisor
 from settings import Settings, SettingsError, to_environment
+from storage.store import refuse_claimed
 
 LOOPBACK = "127.0.0.1"
 
@@ -18,6 +19,7 @@ LOOPBACK = "127.0.0.1"
 def main(settings: Settings) -> int:
     """Run until a signal; 0 then, else the status of the child that ended it."""
     agent: Child | None = None
+    refuse_claimed(settings.store)  # before looking for anything that would be read in vain
     if not settings.nodes and not settings.engines:
         settings, agent = with_local_agent(settings)
         settings = with_local_engines(settings)

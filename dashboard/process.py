@@ -20,6 +20,7 @@ from dashboard.live.history import history
 from dashboard.live.hub import Hub
 from dashboard.live.scene import SHOWN_MS, Scene, gather
 from dashboard.live.sentence import Sentence, sentence
+from dashboard.renewal import Renewal, lost
 from dashboard.services import Answer
 from dashboard.sources import Sources
 from pipeline.tail import Tail
@@ -57,24 +58,34 @@ class _Kept:
 class WebProcess:
     """Implements `dashboard.services.Services`. `start` begins to follow the store; `close` ends everything."""
 
-    def __init__(self, config: WebConfig, store: Store, clock: Callable[[], int] = wall_clock) -> None:
+    def __init__(
+        self,
+        config: WebConfig,
+        store: Store,
+        clock: Callable[[], int] = wall_clock,
+        renew: Callable[[], None] = lambda: None,
+    ) -> None:
+        """renew: called once another store stands where ours was."""
         self.config = config
         self.version = version()
         self.demo_control = config.demo_control_url is not None
         self.sources = Sources(store, Tail(store), clock)
         self.hub = Hub()
         self.follower = Follower(store, self.sources.tail, self.hub, clock)
+        self.renewal = Renewal(store, self.hub, config.store_url, clock, renew)
         self.started_ms = clock()
         self._kept: dict[float, _Kept] = {}
         self._turn = threading.Lock()
 
     def start(self) -> None:
-        """Load the tail and follow the store in a thread."""
+        """Load the tail and follow the store in a thread; another looks whether it is still there."""
         self.follower.start()
+        self.renewal.start()
 
     def close(self) -> None:
         """End streams and thread, close the store."""
         self.hub.close()
+        self.renewal.close()
         self.follower.stop()
         self.sources.store.close()
 
@@ -89,8 +100,10 @@ class WebProcess:
         """The bootstrap message with `history`; None before the first tick.
 
         The same object for all who ask for as many minutes within a second and the same tick.
-        While the tail is being loaded: that it is, and nothing else.
+        While the tail is being loaded, or the store is gone: that it is so, and nothing else.
         """
+        if (gone := lost(self.sources.store)) is not None:
+            return {"tick": None, "sentence": gone.as_json()}
         if self.sources.loading:
             return {"tick": None, "sentence": LOADING.as_json()}
         tick = self.sources.tail.latest_tick

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+import signal
 import sys
 import time
 from collections.abc import Callable
@@ -107,10 +109,15 @@ class Application(BaseApplication):  # type: ignore[misc]
     def load(self) -> Flask:
         """Called in the worker."""
         store = wait_for_store(self.web_config, wall_clock)
-        self.process = WebProcess(self.web_config, store)
+        self.process = WebProcess(self.web_config, store, renew=_end_worker)
         server = build(self.process)
         self.process.start()
         return server
+
+
+def _end_worker() -> None:
+    """Stop this worker in order; gunicorn starts the next, which opens what is there then."""
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _worker_exit(_arbiter: Any, worker: Any) -> None:

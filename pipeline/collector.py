@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import signal
+import sys
 import time
 from collections.abc import Callable
 
@@ -17,16 +17,17 @@ from pipeline.sampler import Sampler
 from pipeline.targets import Target
 from pipeline.upkeep import Upkeep
 from pipeline.writer import Writer
-from storage.errors import StoreBroken, StoreError, StoreNewer, StoreReadOnly, StoreTaken
+from storage.errors import StoreBroken, StoreError, StoreGone, StoreNewer, StoreReadOnly, StoreTaken
 from storage.store import Store, open_store
 
 FOREVER_MS = 2**62
 
-log = logging.getLogger(__name__)
-
 
 def run(config: CollectorConfig) -> int:
-    """Collect until SIGTERM or SIGINT; the process's exit code."""
+    """Collect until SIGTERM or SIGINT, or until the store's file is gone; the process's exit code.
+
+    A sentence says why it is not 0: 2 where starting again would not help, 1 where it may.
+    """
     try:
         store = open_store(config.store_url, writer=True, now_ms=round(time.time() * 1000))
     except StoreError as error:
@@ -42,24 +43,31 @@ def run(config: CollectorConfig) -> int:
 
 
 def _refused(error: StoreError) -> int:
-    """Exit code for a store that cannot be used: 2 where starting again would not help, 1 where it may."""
-    log.error("%s", error)
+    sys.stderr.write(f"{error}\n")
     return 2 if isinstance(error, (StoreNewer, StoreBroken, StoreReadOnly, StoreTaken)) else 1
 
 
 async def _main(config: CollectorConfig, store: Store) -> None:
-    stop = asyncio.Event()
+    """StoreGone when the store's file is deleted or replaced meanwhile."""
+    stop, gone = asyncio.Event(), list[StoreGone]()
+
+    def lost(error: StoreGone) -> None:
+        gone.append(error)
+        stop.set()
+
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     clock = HubClock(time.time() * 1000.0, time.monotonic() * 1000.0)
     sampler = build(config, store, clock, time.monotonic)
-    upkeep = Upkeep(store, sampler, config.keep_hours)
+    upkeep = Upkeep(store, sampler, config.keep_hours, lost)
     upkeep.start()
     try:
         await sampler.run(stop)
     finally:
         upkeep.stop()
+    if gone:
+        raise gone[0]
 
 
 def build(config: CollectorConfig, store: Store, clock: HubClock, monotonic: Callable[[], float]) -> Sampler:

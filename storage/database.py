@@ -27,12 +27,14 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A read transaction: one consistent state. Keep it short."""
+        self.dialect.confirm()
         with self._explained(), self._engine.connect() as connection, connection.begin():
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A write transaction, which holds the lock from its first moment; rolled back on any error."""
+        self.dialect.confirm()
         if not self._turn.acquire(timeout=self.dialect.busy_ms / 1000):
             raise StoreBusy(f"another thread is writing to the store {self.dialect.path}")
         try:

@@ -7,6 +7,7 @@ import fcntl
 import os
 import sqlite3
 import stat
+import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -32,6 +33,9 @@ PAGE_BYTES = 8192
 """Six packed rows to a page, against three of the default size: 15 % smaller files, less work per tick."""
 JOURNAL_BYTES = 64 << 20
 """To this size the write-ahead log is cut back once a slow reader has let it grow."""
+
+LOOK_S = 0.05
+"""Longer than it takes to look whether a store is claimed."""
 
 PRIMARY = 0xFF
 """The low byte of a SQLite error code is its class."""
@@ -62,6 +66,7 @@ class Sqlite:
         self.path = path_of(url)
         self.busy_ms = busy_ms
         self._claim: int | None = None
+        self._identity: tuple[int, int] | None = None
 
     def prepare(self, writer: bool) -> None:
         """Make sure that there is a file (writer: create directory and file, mode 0600) or say why not."""
@@ -70,6 +75,7 @@ class Sqlite:
         if not writer:
             if not self.path.exists():
                 raise errors.StoreNotReady(f"there is no store at {self.path} yet: start the collector first")
+            self._identity = self._file()
             return
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -78,6 +84,22 @@ class Sqlite:
                 self.path.chmod(0o600)
         except OSError as error:
             raise self._refusal(error) from error
+        self._identity = self._file()
+
+    def confirm(self) -> None:
+        """StoreGone when the file at the path is not the one that was prepared: SQLite itself would go on with that."""
+        found = self._file()
+        if found != self._identity:
+            what = "was deleted" if found is None else "was replaced by another file"
+            raise errors.StoreGone(f"the store {self.path} {what} while it was open")
+
+    def _file(self) -> tuple[int, int] | None:
+        """What tells the file at the path from any other, None where there is none that can be seen."""
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
 
     def _refusal(self, error: OSError) -> errors.StoreError:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
@@ -92,17 +114,36 @@ class Sqlite:
         """
         if self._claim is not None:
             return
-        name = self.path.with_name(self.path.name + "-collector")
         try:
-            descriptor = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            descriptor = os.open(self._claim_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise self._refusal(error) from error
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)
-            raise errors.StoreTaken(f"another collector writes to the store {self.path}: stop it first") from None
+        self._lock(descriptor, fcntl.LOCK_EX)
         self._claim = descriptor
+
+    def refuse_claimed(self) -> None:
+        """StoreTaken while another is the collector; makes nothing, and says nothing of what cannot be looked at."""
+        try:
+            descriptor = os.open(self._claim_file, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return
+        self._lock(descriptor, fcntl.LOCK_SH)
+        os.close(descriptor)
+
+    @property
+    def _claim_file(self) -> Path:
+        return self.path.with_name(self.path.name + "-collector")
+
+    def _lock(self, descriptor: int, how: int) -> None:
+        for pause_s in (LOOK_S, None):  # whoever only looks holds it for a moment
+            try:
+                fcntl.flock(descriptor, how | fcntl.LOCK_NB)
+                return
+            except BlockingIOError:
+                if pause_s is not None:
+                    time.sleep(pause_s)
+        os.close(descriptor)
+        raise errors.StoreTaken(f"another collector writes to the store {self.path}: stop it first")
 
     def release(self) -> None:
         """Let another be the collector."""

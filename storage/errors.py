@@ -36,3 +36,7 @@ class StoreNewer(StoreError):  # noqa: N818
 
 class StoreTaken(StoreError):  # noqa: N818
     """Another collector writes to this store; two would count every counter twice."""
+
+
+class StoreGone(StoreError):  # noqa: N818
+    """The file was deleted, or another one stands in its place: what is open is read and written by nobody else."""

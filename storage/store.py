@@ -7,6 +7,7 @@ from typing import Any
 
 from storage import asks, history, read, upkeep
 from storage.database import Database
+from storage.dialect import Sqlite
 from storage.layouts import Layouts
 from storage.migrations import bring_up_to_date
 from storage.records import Absence, Batch, Command, Commit, Episode, Event, Fact, Offset, Row, TargetRow
@@ -30,6 +31,11 @@ def open_store(url: str, *, writer: bool, now_ms: int, busy_ms: int = 2000) -> S
     return Store(database)
 
 
+def refuse_claimed(url: str) -> None:
+    """StoreTaken while a collector writes to the store at this URL; nothing is opened or made."""
+    Sqlite(url, 0).refuse_claimed()
+
+
 class Store:
     """One open store; every method may be called from any thread, none from a forked child."""
 
@@ -41,6 +47,10 @@ class Store:
     def claim(self) -> None:
         """Be this store's one collector until `close`, or until the process ends; StoreTaken when another is."""
         self._database.dialect.claim()
+
+    def confirm(self) -> None:
+        """StoreGone once the file was deleted or replaced; every other method says so, too, in place of an answer."""
+        self._database.dialect.confirm()
 
     def layout(self, target: str, series: tuple[Series, ...]) -> int:
         """Number of this layout, registered on first use; cheap when the tuple is the same object as last time."""

@@ -77,6 +77,14 @@ class Hub:
             self._sequence += 1
             self._changed.notify_all()
 
+    def forget(self) -> None:
+        """Nothing that was published is of now: every client starts afresh, and finds no message before a new one."""
+        with self._changed:
+            self._entries.clear()
+            self._latest = None
+            self._sequence += 1
+            self._changed.notify_all()
+
     def latest(self) -> tuple[int, Message | None]:
         """Sequence number and whole content of the newest message; None before the first."""
         with self._changed:
