@@ -3,7 +3,7 @@
     python deploy/build_agent.py [--output tachograph-agent.pyz]
 
 pynvml is taken from the nvidia-ml-py installed where this runs. Compiling it at each start would cost an eighth of a
-second and 10 MiB, so the file carries bytecode for every Python found here, in a folder each, beside the sources for
+second and 10 MiB, so the file carries bytecode for every Python found here, in one piece each, beside the sources for
 all others. Nothing is compressed: the agent starts faster, and needs no zlib.
 """
 
@@ -30,12 +30,18 @@ FIRST_DATE = (1980, 1, 1, 0, 0, 0)
 """Of every file in the archive, so that the same sources give the same bytes."""
 MAIN = ROOT / "deploy/start_agent.py"
 COMPILE = """
-import py_compile, sys
-for line in sys.stdin.read().splitlines():
-    source, target, shown = line.split("\\t")
-    mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
-    py_compile.compile(source, target, shown, doraise=True, invalidation_mode=mode)
+import importlib.util, marshal, sys
+target, *lines = sys.stdin.read().splitlines()
+modules = {}
+for line in lines:
+    name, source, shown = line.split("\\t")
+    with open(source, encoding="utf-8") as file:
+        code = compile(file.read(), shown, "exec", dont_inherit=True, optimize=0)
+    modules[name] = shown.endswith("/__init__.py"), code
+with open(target, "wb") as file:
+    file.write(importlib.util.MAGIC_NUMBER + marshal.dumps(modules))
 """
+"""Docstrings stay: dataclasses would write those that are missing, at each start and at great length."""
 
 
 def sources(scratch: Path) -> dict[str, Path]:
@@ -53,7 +59,7 @@ def sources(scratch: Path) -> dict[str, Path]:
 
 
 def interpreters() -> Iterator[tuple[str, str]]:
-    """(folder name, interpreter) of each Python found: this one, those on PATH, those of pyenv."""
+    """(name of its bundle, interpreter) of each Python found: this one, those on PATH, those of pyenv."""
     seen = {}
     candidates = [sys.executable, *(shutil.which(f"python3.{minor}") or "" for minor in MINORS)]
     candidates += [str(path) for path in sorted(Path.home().glob(".pyenv/versions/*/bin/python3"))]
@@ -72,12 +78,16 @@ def minor_version(interpreter: str) -> str | None:
     return f"py{words[0]}{words[1]}" if len(words) == 2 and int(words[1]) >= MINORS[0] else None
 
 
-def compiled(interpreter: str, files: dict[str, Path], folder: Path) -> dict[str, Path]:
-    """Path in the archive → bytecode file that this interpreter made."""
-    targets = {f"{name}c": folder / f"{name}c" for name in files}
-    lines = [f"{path}\t{targets[name + 'c']}\t{name}" for name, path in files.items()]
+def module_name(path: str) -> str:
+    """Name of the module that a file is, "a/b/__init__.py" being a.b."""
+    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def bundle(interpreter: str, files: dict[str, Path], target: Path) -> bytes:
+    """What `Bundle` of start_agent.py reads: this interpreter's magic number, and its bytecode of all modules."""
+    lines = [str(target), *(f"{module_name(name)}\t{path}\t{name}" for name, path in files.items())]
     subprocess.run([interpreter, "-I", "-S", "-c", COMPILE], input="\n".join(lines), text=True, check=True)
-    return targets
+    return target.read_bytes()
 
 
 def write(output: Path, contents: Iterable[tuple[str, bytes]]) -> None:
@@ -91,18 +101,17 @@ def write(output: Path, contents: Iterable[tuple[str, bytes]]) -> None:
 
 
 def build(output: Path) -> list[str]:
-    """Write the archive; the folders of bytecode that it carries."""
-    folders = []
+    """Write the archive; the versions whose bytecode it carries."""
+    versions = []
     with tempfile.TemporaryDirectory() as scratch:
         files = sources(Path(scratch))
         contents = [("__main__.py", MAIN.read_bytes())]
         contents += [(f"source/{name}", path.read_bytes()) for name, path in files.items()]
         for version, interpreter in interpreters():
-            folders.append(version)
-            made = compiled(interpreter, files, Path(scratch) / version)
-            contents += [(f"{version}/{name}", path.read_bytes()) for name, path in made.items()]
+            versions.append(version)
+            contents.append((version, bundle(interpreter, files, Path(scratch) / version)))
         write(output, contents)
-    return folders
+    return versions
 
 
 def main() -> None:
@@ -110,9 +119,9 @@ def main() -> None:
     options = argparse.ArgumentParser(description="Build the node agent as one file.")
     options.add_argument("--output", type=Path, default=ROOT / "tachograph-agent.pyz")
     output = options.parse_args().output
-    folders = build(output)
+    versions = build(output)
     size = output.stat().st_size / 1024
-    sys.stdout.write(f"{output}: {size:.0f} KiB, bytecode for {', '.join(folders)}\n")
+    sys.stdout.write(f"{output}: {size:.0f} KiB, bytecode for {', '.join(versions)}\n")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from collectors.node.reading import Reading
@@ -48,6 +47,8 @@ def state(rounds: Rounds, snapshot: Snapshot, after: int) -> dict[str, Any]:
 
 def encode(content: dict[str, Any]) -> bytes:
     """JSON of at most 64 kB; should it be longer, the list or table to blame loses its second half."""
+    import json  # whoever only ever asks for /metrics is spared it
+
     body = json.dumps(content, separators=(",", ":")).encode()
     for name in SHRINKING:
         while len(body) > LARGEST and content[name]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import http.client
 import json
+import marshal
 import os
 import re
 import shutil
@@ -15,6 +16,7 @@ import time
 import urllib.request
 import zipfile
 from collections.abc import Callable, Iterator
+from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 
 import pytest
@@ -266,14 +268,34 @@ def test_a_python_that_is_too_old_is_told_so(archive: tuple[Path, str]) -> None:
 
 def test_the_archive_carries_bytecode_for_this_python(archive: tuple[Path, str]) -> None:
     output, said = archive
-    folder = f"py{sys.version_info[0]}{sys.version_info[1]}"
-    assert folder in said
-    listing = subprocess.run(
-        [sys.executable, "-m", "zipfile", "-l", str(output)], capture_output=True, text=True, check=True
-    ).stdout
-    assert f"{folder}/pynvml.pyc" in listing
-    assert "source/collectors/node/nvml.py" in listing
+    version = f"py{sys.version_info[0]}{sys.version_info[1]}"
+    assert version in said
+    with zipfile.ZipFile(output) as files:
+        names, bundle = files.namelist(), files.read(version)
+    assert {"source/collectors/node/nvml.py", "source/pynvml.py"} <= set(names)
+    assert bundle[:4] == MAGIC_NUMBER
+    modules = marshal.loads(bundle[4:])
+    assert {name: package for name, (package, _) in modules.items() if not name.startswith("collectors.node.")} == {
+        **dict.fromkeys(("collectors", "collectors.node", "telemetry", "telemetry.catalog"), True),
+        **{f"telemetry.catalog.{path.stem}": False for path in (ROOT / "telemetry/catalog").glob("[!_]*.py")},
+        **dict.fromkeys(("telemetry.model", "pynvml"), False),
+    } | {"collectors.node": True}
+    assert "collectors.node.nvml" in modules
+    assert modules["telemetry.model"][1].co_filename == "telemetry/model.py"
     assert os.access(output, os.X_OK)
+
+
+def test_bytecode_of_another_python_is_left_alone(archive: tuple[Path, str], tmp_path: Path) -> None:
+    """Two Pythons of one number may differ, before its first release."""
+    other, version = tmp_path / "other.pyz", f"py{sys.version_info[0]}{sys.version_info[1]}"
+    with zipfile.ZipFile(archive[0]) as whole, zipfile.ZipFile(other, "w") as changed:
+        for name in whole.namelist():
+            content = whole.read(name)
+            changed.writestr(name, b"xxxx" + content[4:] if name == version else content)
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", str(other), "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "tachograph-agent 0.1.0\n"
 
 
 def test_without_bytecode_the_sources_serve(archive: tuple[Path, str], tmp_path: Path) -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import marshal
 import subprocess
 import sys
+from collections.abc import Iterator
+from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 
 import pytest
 
 from collectors.node.reading import Reading
-from deploy.start_agent import ANNOTATIONS_ELSEWHERE, Later, folder
+from deploy.start_agent import ANNOTATIONS_ELSEWHERE, Later, prepare
 from telemetry.model import Metric
 
 ROOT = Path(__file__).parents[2]
@@ -71,16 +75,69 @@ def test_dataclasses_need_no_more_and_whoever_does_gets_the_real_one() -> None:
 class Archive:
     """A loader of an archive that holds these files."""
 
-    def __init__(self, *names: str) -> None:
-        self.names = names
+    archive = "/agent.pyz"
+
+    def __init__(self, files: dict[str, bytes]) -> None:
+        self.files = files
 
     def get_data(self, name: str) -> bytes:
-        if name not in self.names:
+        if name not in self.files:
             raise OSError(name)
-        return b""
+        return self.files[name]
 
 
-def test_folder() -> None:
-    mine = f"py{sys.version_info[0]}{sys.version_info[1]}"
-    assert folder(Archive(f"{mine}/telemetry/__init__.pyc")) == mine
-    assert folder(Archive("py399/telemetry/__init__.pyc")) == "source"
+MINE = f"py{sys.version_info[0]}{sys.version_info[1]}"
+
+
+def content(**sources: str) -> bytes:
+    """A bundle of modules; one whose source begins with "package" is a package."""
+    codes = {
+        name.replace("__", "."): (text.startswith("package"), compile(text, f"{name}.py", "exec"))
+        for name, text in sources.items()
+    }
+    return MAGIC_NUMBER + marshal.dumps(codes)
+
+
+@pytest.fixture
+def clean(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What importing changes is put back."""
+    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
+    monkeypatch.setattr(sys, "path", ["/agent.pyz", *sys.path])
+    yield
+    for name in [name for name in sys.modules if name.split(".")[0] == "bundled_part"]:
+        del sys.modules[name]
+
+
+def test_modules_come_out_of_the_bundle(clean: None) -> None:
+    parts = {
+        "bundled_part": "package = 1",
+        "bundled_part__inner": "from bundled_part import package\nvalue = package + 1",
+    }
+    prepare(Archive({MINE: content(**parts)}))
+    assert "/agent.pyz" not in sys.path
+    inner = importlib.import_module("bundled_part.inner")
+    assert inner.value == 2
+    assert sys.modules["bundled_part"].__path__ == []
+    assert not hasattr(inner, "__path__")
+    with pytest.raises(ModuleNotFoundError, match=r"bundled_part\.other"):
+        importlib.import_module("bundled_part.other")
+
+
+def test_a_module_that_could_not_run_is_there_for_another_try(clean: None) -> None:
+    source = "import sys\nif not hasattr(sys, 'bundled_flag'): raise ImportError('not yet')"
+    prepare(Archive({MINE: content(bundled_part=source)}))
+    with pytest.raises(ImportError, match="not yet"):
+        importlib.import_module("bundled_part")
+    sys.bundled_flag = True  # type: ignore[attr-defined]
+    try:
+        importlib.import_module("bundled_part")
+    finally:
+        del sys.bundled_flag  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("files", [{}, {"py399": content()}, {MINE: b"xxxx" + content()[4:]}, {MINE: b""}])
+def test_sources_where_no_bundle_fits(clean: None, files: dict[str, bytes]) -> None:
+    before = list(sys.meta_path)
+    prepare(Archive(files))
+    assert sys.path[0] == "/agent.pyz/source"
+    assert sys.meta_path == before
