@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
-
-import numpy as np
+from dataclasses import dataclass, field
 
 from telemetry import catalog, ratios
 from telemetry.counters import NOMINAL_PER_GAP
-from telemetry.fleet import fold
-from telemetry.frame import Bools, Floats, Frame, Ints
-from telemetry.model import PARTS, Fold, Kind, Metric, Ratio, Scope, Series, part
-from telemetry.percentiles import SIDES, WINDOW_MS, Percentiles, percentiles
-from telemetry.rollup import bins_of, envelope
+from telemetry.frame import Floats, Ints
+from telemetry.model import PARTS, Fold, Kind, Metric, Ratio, Scope, Series, Unit, part
+from telemetry.percentiles import WINDOW_MS
+from telemetry.rates import rate
+from telemetry.rollup import bins_of
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
     """metric: what; start_ms, end_ms: closed range of ticks; points: at most so many, None for every sample.
 
+    width_ms: bins of exactly this width, beginning at its multiples, however few samples there are; in place of points.
     targets: names to keep, None for all. labels: label values to keep, by label; a series without one of them is left
     out, unless it is the term of a ratio that has no such label (a node's memory beside that of its GPUs).
-    total: fold all series into one line (ratios: Σ ∕ Σ; counters: `_counted`; others: the catalogue's fold across
+    total: fold all series into one line (ratios: Σ ∕ Σ; counters: `near.counted`; others: the catalogue's fold across
     devices).
+    rate: of a counter, its increase over the trailing 10 s per second, in place of its count. ValueError for others.
     quantile: for histograms, which one of a trailing window of 5 minutes; unknown where it holds too few observations.
     slowest_ms: longest nominal interval of a target that takes part: its last sample before the start may be so old.
     """
@@ -37,19 +37,37 @@ class Query:
     total: bool = False
     quantile: float = 0.5
     slowest_ms: int = 1000
+    rate: bool = False
+    width_ms: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.rate and self.metric.kind is not Kind.COUNTER:
+            raise ValueError(f"{self.metric.name} is no counter and has no rate")
+
+    @property
+    def ratio(self) -> Ratio | None:
+        """The quotient that is asked for: a ratio, or a counter's rate; None of what is stored."""
+        if isinstance(self.metric, Ratio):
+            return self.metric
+        return rate(self.metric) if self.rate else None
+
+    @property
+    def unit(self) -> Unit:
+        """Unit of the answer's values."""
+        return self.metric.unit if self.ratio is None else self.ratio.unit
 
     @property
     def window_ms(self) -> int:
         """Trailing window of each value, 0 for values of an instant."""
-        if isinstance(self.metric, Ratio):
-            return int(self.metric.window_s * 1000)
+        if self.ratio is not None:
+            return int(self.ratio.window_s * 1000)
         return WINDOW_MS if self.metric.kind is Kind.HISTOGRAM else 0
 
     @property
     def fold(self) -> Fold:
         """Which value of a bin stands for it, where one must: the catalogue's fold over time of a gauge or state, the
         last of a counter; of a ratio the mean (Σ ∕ Σ), of percentiles, whose mean is none, the largest."""
-        if isinstance(self.metric, Ratio):
+        if isinstance(self.metric, Ratio) or self.rate:
             return Fold.MEAN
         return {Kind.COUNTER: Fold.LAST, Kind.HISTOGRAM: Fold.MAX}.get(self.metric.kind, self.metric.over_time)
 
@@ -60,9 +78,15 @@ class Query:
         A value may be held for a gap, its window may begin a gap after the sample before, and a member that fell
         silent spoils a sum for SILENT_MS. Samples as they were stored need nothing.
         """
-        if self.window_ms == 0 and not self.total and not isinstance(self.metric, Ratio):
+        if self.window_ms == 0 and not self.total and self.ratio is None:
             return 0
         return self.window_ms + 2 * int(self.slowest_ms * NOMINAL_PER_GAP) + ratios.SILENT_MS
+
+    def bins(self, step_ms: int) -> tuple[int, int] | None:
+        """(origin, width) of the bins asked for, whole steps wide; None for every sample."""
+        if self.width_ms is not None:
+            return 0, max(-(-self.width_ms // step_ms), 1) * step_ms
+        return None if self.points is None else bins_of(self.start_ms, self.end_ms, self.points, step_ms)
 
     def stored(self) -> Collection[str]:
         """Names of the stored metrics that answer needs."""
@@ -71,6 +95,22 @@ class Query:
         if self.metric.kind is Kind.HISTOGRAM:
             return [part(self.metric, name).name for name in PARTS]
         return [self.metric.name]
+
+    def sources(self) -> list[str] | None:
+        """Targets to read from, None for all: a cluster ratio over some nodes still needs every engine."""
+        crosses = isinstance(self.metric, Ratio) and self.metric.scope is Scope.CLUSTER
+        return None if self.targets is None or crosses else sorted(self.targets)
+
+    def group(self, series: Series) -> tuple[tuple[str, str], ...]:
+        """Labels of the line that a series belongs to, as sorted pairs after the target; none of a total."""
+        ratio = self.ratio
+        if self.total or (ratio is not None and ratio.scope is Scope.CLUSTER):
+            return ()
+        kept = series.labels if ratio is None else [pair for pair in series.labels if pair[0] in ratio.by]
+        return (("target", series.target), *(pair for pair in kept if not self._edge(pair[0])))
+
+    def _edge(self, label: str) -> bool:
+        return label == "le" and self.metric.kind is Kind.HISTOGRAM
 
     def wants(self, series: Series) -> bool:
         """Whether a stored series takes part in the answer."""
@@ -98,6 +138,7 @@ class Line:
     """One line of an answer. labels: what it is of, `target` included unless folded away.
 
     t_ms: int64[n]. values: float64[n] of single samples, or None when reduced: minimum, maximum, mean and last per bin.
+    (Of percentiles over whole hours, values are those of each bin's own observations.)
     relation: of percentiles, "=", "<" (below the first edge, which is the value) or ">" (above the last), None where
     there is no value; of a bin, that of its maximum. count: float64[n], observations in the window; of a bin, the most.
     """
@@ -111,99 +152,3 @@ class Line:
     last: Floats | None = None
     relation: tuple[str | None, ...] | None = None
     count: Floats | None = None
-
-
-def answer(query: Query, frame: Frame, step_ms: int = 1000) -> list[Line]:
-    """Lines for a query, from a frame of its stored metrics over [start − lead, end]. Counters come as stored."""
-    frame = frame.select(query.wants)
-    inside = (frame.ticks >= query.start_ms) & (frame.ticks <= query.end_ms)
-    ticks = frame.ticks[inside]
-    if isinstance(query.metric, Ratio):
-        return _quotients(query, query.metric, frame, inside, step_ms)
-    if query.metric.kind is Kind.HISTOGRAM:
-        found = percentiles(query.metric, frame, query.quantile, query.total)
-        return [_percentile_line(query, labels, ticks, one, inside, step_ms) for labels, one in found]
-    lines = _lines(query, query.metric, frame)
-    return [_reduced(query, labels, ticks, values[inside], step_ms) for labels, values in lines]
-
-
-def _quotients(query: Query, ratio: Ratio, frame: Frame, inside: Bools, step_ms: int) -> list[Line]:
-    """Lines of a ratio. Reduced, the mean of a bin is Σ ∕ Σ of its ticks: ratios are never averaged."""
-    lines = []
-    ticks = frame.ticks[inside]
-    for key, both in ratios.sides(ratio, frame, lambda series: _group(ratio, series, query.total)).items():
-        above, below = (side[inside] for side in both)
-        labels: dict[str, str] = dict(key)  # type: ignore[call-overload]
-        line = _reduced(query, labels, ticks, ratios.quotient(ratio, above, below), step_ms)
-        if line.mean is not None:
-            known = ~np.isnan(above + below)
-            sums = [
-                _reduced(query, labels, ticks, np.where(known, side, np.nan), step_ms).mean for side in (above, below)
-            ]
-            line = replace(line, mean=ratios.quotient(ratio, *sums))  # type: ignore[arg-type]
-        lines.append(line)
-    return lines
-
-
-def _lines(query: Query, metric: Metric, frame: Frame) -> list[tuple[dict[str, str], Floats]]:
-    if query.total:
-        return [({}, _total(metric, frame))] if len(frame.series) else []
-    return [(_labels(series), frame.values[row]) for row, series in enumerate(frame.series)]
-
-
-def _total(metric: Metric, frame: Frame) -> Floats:
-    if metric.kind is Kind.COUNTER:
-        return _counted(frame)
-    ticks = frame.ticks.astype(np.float64)
-    held = ratios.hold(frame.values, frame.gap_ms, ticks, ~np.isnan(frame.at_ms))
-    if metric.across is Fold.SUM:
-        return ratios.total(held, ticks, ~np.isnan(frame.values))
-    return fold(held, metric.across)
-
-
-def _counted(frame: Frame) -> Floats:
-    """Total of counters, which never falls: float64[tick]. Its increase between two ticks at which it is known is the
-    sum of the members' increases, as `counters.increase` has them, so increases over any split of a range add up.
-
-    A member that is away keeps its last value, and one that has not come yet stands at its first: neither coming nor
-    going is an increase, and what happened meanwhile is added when the member is back. The total is unknown while a
-    member fell silent less than SILENT_MS ago, and while no member is known.
-    """
-    ticks, known = frame.ticks.astype(np.float64), ~np.isnan(frame.values)
-    seen = ratios.total(ratios.hold(frame.values, frame.gap_ms, ticks, ~np.isnan(frame.at_ms)), ticks, known)
-    last = ratios.last_known(known)
-    nearest = np.where(last >= 0, last, np.argmax(known, axis=1)[:, np.newaxis])
-    return np.where(np.isnan(seen), np.nan, np.nansum(np.take_along_axis(frame.values, nearest, axis=1), axis=0))
-
-
-def _labels(series: Series) -> dict[str, str]:
-    return {"target": series.target, **dict(series.labels)}
-
-
-def _group(ratio: Ratio, series: Series, folded: bool) -> tuple[tuple[str, str], ...]:
-    if folded or ratio.scope is Scope.CLUSTER:
-        return ()
-    labels = [(key, value) for key, value in series.labels if key in ratio.by]
-    return (("target", series.target), *labels)
-
-
-def _percentile_line(
-    query: Query, labels: Mapping[str, str], ticks: Ints, found: Percentiles, inside: Bools, step_ms: int
-) -> Line:
-    line, side, count = (
-        _reduced(query, labels, ticks, part[inside], step_ms) for part in (found.values, found.side, found.count)
-    )
-    sides = side.values if side.maximum is None else side.maximum
-    return replace(
-        line,
-        relation=tuple(SIDES.get(one) for one in ([] if sides is None else sides.tolist())),
-        count=count.values if count.maximum is None else count.maximum,
-    )
-
-
-def _reduced(query: Query, labels: Mapping[str, str], ticks: Ints, values: Floats, step_ms: int) -> Line:
-    if query.points is None or len(ticks) <= query.points:
-        return Line(labels, ticks, values)
-    origin, width = bins_of(query.start_ms, query.end_ms, query.points, step_ms)
-    bins = envelope(ticks, values[np.newaxis, :], query.start_ms, width, origin)
-    return Line(labels, bins.t_ms, None, bins.minimum[0], bins.maximum[0], bins.mean[0], bins.last[0])

@@ -49,46 +49,66 @@ def envelope(ticks: Ints, values: Floats, start_ms: int, width_ms: int, origin_m
     Bins without samples are NaN.
     The bins run from the one that holds `start_ms` to the one that holds the last tick.
     """
-    ticks = ticks - origin_ms
-    first = (start_ms - origin_ms) // width_ms
+    t_ms, edges = slots(ticks, start_ms, width_ms, origin_ms)
     if not len(ticks):
         none = np.zeros((values.shape[0], 0))
-        return Envelope(np.zeros(0, np.int64), none, none, none, none)
-    slot = ticks // width_ms - first
-    bins = int(slot[-1]) + 1
-    t_ms = (np.arange(bins, dtype=np.int64) + first) * width_ms + origin_ms
-    edges = np.searchsorted(slot, np.arange(bins))
-    low, high, mean = (_reduce(fold, values, edges) for fold in ("min", "max", "mean"))
-    return Envelope(t_ms, low, high, mean, _last(values, edges))
-
-
-def _reduce(fold: str, values: Floats, edges: Ints) -> Floats:
-    known = ~np.isnan(values)
-    counts = _count(known, edges)
-    filler, operation = _FOLDS[fold]
-    padded = np.concatenate((np.where(known, values, filler), np.full((values.shape[0], 1), filler)), axis=1)
-    folded = operation.reduceat(padded, edges, axis=1)
+        return Envelope(t_ms, none, none, none, none)
+    known = None if not np.isnan(values).any() and _filled(edges, len(ticks)) else ~np.isnan(values)
+    low, high, total = (folded(fold, values, known, edges) for fold in ("min", "max", "sum"))
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(counts > 0, folded / counts if fold == "mean" else folded, np.nan)
+        mean = total / counted(values.shape, known, edges)
+    return Envelope(t_ms, low, high, mean, _last(values, known, edges))
 
 
-def _last(values: Floats, edges: Ints) -> Floats:
-    known = ~np.isnan(values)
-    newest = np.maximum.accumulate(np.where(known, np.arange(known.shape[1]), 0), axis=1)
-    at_end = newest[:, np.append(edges[1:], known.shape[1]) - 1]
-    return np.where(_count(known, edges) > 0, np.take_along_axis(values, at_end, axis=1), np.nan)
+def slots(ticks: Ints, start_ms: int, width_ms: int, origin_ms: int = 0) -> tuple[Ints, Ints]:
+    """(start of each bin, position of its first tick): the bins from that of `start_ms` to that of the last tick."""
+    if not len(ticks):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    first = (start_ms - origin_ms) // width_ms
+    bins = (int(ticks[-1]) - origin_ms) // width_ms - first + 1
+    t_ms = (np.arange(bins, dtype=np.int64) + first) * width_ms + origin_ms
+    return t_ms, np.searchsorted(ticks, t_ms)
 
 
-def _count(known: Bools, edges: Ints) -> Ints:
+def folded(fold: str, values: Floats, known: Bools | None, edges: Ints) -> Floats:
+    """ "min", "max" or "sum" of the known values of each bin: float64[series, bin], NaN where there is none.
+
+    known: None where every value is known and no bin is empty: then nothing is copied.
+    """
+    filler, operation = _FOLDS[fold]
+    if known is None:
+        return np.asarray(operation.reduceat(values, edges, axis=1))
+    padded = np.concatenate((np.where(known, values, filler), np.full((values.shape[0], 1), filler)), axis=1)
+    found = operation.reduceat(padded, edges, axis=1)
+    return np.where(counted(values.shape, known, edges) > 0, found, np.nan)
+
+
+def counted(shape: tuple[int, ...], known: Bools | None, edges: Ints) -> Ints:
+    """Known values of each bin: int64[series, bin], or one row that holds for all. known: see `folded`."""
+    if known is None:
+        return np.diff(np.append(edges, shape[1]))[np.newaxis, :]
     running = np.zeros((known.shape[0], known.shape[1] + 1), np.int64)
     np.cumsum(known, axis=1, dtype=np.int64, out=running[:, 1:])
     return np.asarray(running[:, np.append(edges[1:], known.shape[1])] - running[:, edges])
 
 
+def _filled(edges: Ints, ticks: int) -> bool:
+    """Whether each bin has a tick."""
+    return bool((np.diff(np.append(edges, ticks)) > 0).all())
+
+
+def _last(values: Floats, known: Bools | None, edges: Ints) -> Floats:
+    at_end = np.append(edges[1:], values.shape[1]) - 1
+    if known is None:
+        return np.asarray(values[:, at_end])
+    newest = np.maximum.accumulate(np.where(known, np.arange(known.shape[1]), 0), axis=1)[:, at_end]
+    return np.where(counted(values.shape, known, edges) > 0, np.take_along_axis(values, newest, axis=1), np.nan)
+
+
 _FOLDS: dict[str, tuple[float, np.ufunc]] = {
     "min": (np.inf, np.minimum),
     "max": (-np.inf, np.maximum),
-    "mean": (0.0, np.add),
+    "sum": (0.0, np.add),
 }
 """What stands for an unknown value, and how two become one. (Sums bin by bin: a difference of running sums would carry
 the rounding of large values into bins of small ones.)"""

@@ -14,7 +14,8 @@ from dashboard.live.deployments import engines_of
 from dashboard.sources import Sources
 from telemetry.catalog import cluster
 from telemetry.model import Fold, Metric, Ratio, Scope
-from telemetry.query import Line, Query, answer
+from telemetry.near import answer
+from telemetry.query import Line, Query
 from telemetry.rollup import bins_of
 
 KNOWN = ("metric", "node", "engine", "deployment", "start", "end", "points", "quantile", "total", "label")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from telemetry.frame import Frame
 from telemetry.model import Metric, Ratio, Series
-from telemetry.query import Line, Query, answer
+from telemetry.near import answer
+from telemetry.query import Line, Query
 from tests.telemetry.frames import START_MS, numbers
 
 

@@ -10,7 +10,8 @@ from telemetry.catalog import engine, gpu, memory, network
 from telemetry.catalog import ratios as quotients
 from telemetry.counters import increase
 from telemetry.model import Fold, Metric, Ratio, Series
-from telemetry.query import Query, answer
+from telemetry.near import answer
+from telemetry.query import Query
 from tests.telemetry.frames import START_MS, Numbers, numbers, table
 from tests.telemetry.questions import ask, one, plain
 

@@ -6,7 +6,8 @@ import pytest
 
 from telemetry.catalog import engine
 from telemetry.model import Series, part
-from telemetry.query import Query, answer
+from telemetry.near import answer
+from telemetry.query import Query
 from tests.telemetry.frames import START_MS, Numbers, numbers, table
 from tests.telemetry.questions import ask, one, plain
 

@@ -12,7 +12,8 @@ from telemetry import catalog
 from telemetry.catalog import cluster, engine, gpu, memory
 from telemetry.catalog import ratios as quotients
 from telemetry.model import Kind, Metric, Ratio, Scope
-from telemetry.query import Query, answer
+from telemetry.near import answer
+from telemetry.query import Query
 from tests.web.conftest import MakeWeb, MakeWorld, Web
 from tests.web.world import World, tick
 
