@@ -11,6 +11,7 @@ import orjson
 MAX_TEXT = 200
 MAX_ITEMS = 500
 MAX_NUMBER = 2.0**63
+VERSION_FACT = "agent_version"
 FATAL_KINDS = frozenset({"oom"})
 FATAL_XIDS = frozenset({"79", "119", "120", "154"})
 
@@ -36,6 +37,7 @@ class AgentEvent:
 class AgentState:
     """What a state page says. processes and readings are JSON as shown on pages.
 
+    facts: those of the page, and the agent's version as `agent_version`, where it says one.
     time_s: the node's wall clock at the moment; started_s: when its agent started; both 0 where not said.
     """
 
@@ -69,6 +71,8 @@ def parse_state(body: bytes) -> AgentState | None:
     if not isinstance(page, dict):
         return None
     facts = {_text(key): _text(value) for key, value in _items(page.get("facts"))}
+    if version := _text(page.get("version")):
+        facts[VERSION_FACT] = version
     processes = tuple(_process(one) for one in _list(page.get("processes")) if isinstance(one, dict))
     events = tuple(_event(one) for one in _list(page.get("events")) if isinstance(one, dict))
     readings = {_text(name): _reading(one) for name, one in _items(page.get("readings")) if isinstance(one, dict)}

@@ -36,6 +36,10 @@ class EventLog:
             self._events.append(Event(self.sequence, time_s, kind, text[:LONGEST_TEXT], labels, baseline))
 
     def after(self, sequence: int) -> list[Event]:
-        """The kept events with a higher number, oldest first."""
+        """The kept events with a higher number, oldest first.
+
+        All of them when no event has had that number yet: whoever asks knows it from an agent that ran before this one.
+        """
         with self._lock:
-            return [event for event in self._events if event.sequence > sequence]
+            known = sequence if sequence <= self.sequence else 0
+            return [event for event in self._events if event.sequence > known]

@@ -165,6 +165,9 @@ def test_events_are_numbered_and_bounded() -> None:
         log.add(float(index), "xid", "x" * 1000, {})
     assert log.sequence == 150
     assert [event.sequence for event in log.after(148)] == [149, 150]
+    assert log.after(150) == []
+    assert log.after(151) == log.after(0), "a number that this agent has not given yet is another's"
+    assert [event.sequence for event in log.after(0)] == list(range(51, 151))
     assert len(log.after(0)) == 100
     assert len(log.after(0)[0].text) == 160
 

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 
+from collectors.node.machine import Machine
+from collectors.node.reading import COLLECTORS
+from collectors.node.rounds import Rounds
+from collectors.node.state import encode
+from collectors.node.state import state as state_page
+from collectors.node.tree import Tree
+from collectors.node.version import VERSION
 from pipeline.agents import MAX_ITEMS, MAX_TEXT, AgentEvent, AgentState, parse_state
 
 
@@ -19,6 +27,7 @@ def parsed(page: Any) -> AgentState:
 def test_a_whole_page() -> None:
     state = parsed(
         {
+            "version": "0.1.0",
             "sequence": 17,
             "goodbye": True,
             "facts": {"hostname": "spark-01", "gpu.0.memory": "unified"},
@@ -47,7 +56,7 @@ def test_a_whole_page() -> None:
         }
     )
     assert (state.sequence, state.goodbye) == (17, True)
-    assert state.facts == {"hostname": "spark-01", "gpu.0.memory": "unified"}
+    assert state.facts == {"hostname": "spark-01", "gpu.0.memory": "unified", "agent_version": "0.1.0"}
     assert state.processes == (
         {
             "pid": 114687.0,
@@ -60,6 +69,18 @@ def test_a_whole_page() -> None:
     )
     assert state.events == (AgentEvent(17, 5.5, "xid", "Xid 79", {"xid": "79"}, False),)
     assert state.readings == {"nvml": {"outcome": "ok", "reason": "", "seconds": 0.002}}
+
+
+def test_what_the_real_agent_says(tmp_path: Path) -> None:
+    """The page as `collectors.node` writes it, of a machine without anything: version, start and readings arrive."""
+    rounds = Rounds(Machine(Tree(str(tmp_path)), wall=lambda: 1796000000.5))
+    rounds.machine.events.add(1796000000.0, "xid", "Xid 79", {"xid": "79"})
+    state = parse_state(encode(state_page(rounds, rounds.snapshot(), 0)))
+    assert state is not None
+    assert state.facts["agent_version"] == VERSION
+    assert (state.sequence, state.started_s, state.time_s, state.goodbye) == (1, 1796000000.5, 1796000000.5, False)
+    assert state.events == (AgentEvent(1, 1796000000.0, "xid", "Xid 79", {"xid": "79"}, False),)
+    assert state.readings.keys() == COLLECTORS.keys()
 
 
 @pytest.mark.parametrize(
@@ -81,6 +102,15 @@ def test_strange_values_are_passed_over(strange: Any) -> None:
     assert state.processes == state.events == ()
     assert state.readings == {}
     assert state.facts == ({"a": "1" if strange["a"] else ""} if isinstance(strange, dict) else {})
+
+
+@pytest.mark.parametrize("page", [{}, {"version": None}, {"version": ""}, {"version": "\x00"}])
+def test_an_agent_that_does_not_say_its_version_has_none(page: Any) -> None:
+    assert parsed(page).facts == {}
+
+
+def test_the_version_is_what_the_agent_says_and_no_longer_than_a_text() -> None:
+    assert parsed({"version": "2" * 999, "facts": {"agent_version": "1"}}).facts == {"agent_version": "2" * MAX_TEXT}
 
 
 @pytest.mark.parametrize("number", [True, "5", None, [5], 1e300, -1e300, 2**63])

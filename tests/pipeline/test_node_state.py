@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,22 +24,27 @@ class Node(Stage):
     def __init__(self, path: Path) -> None:
         super().__init__(path, TargetKind.NODE)
         self.state: dict[str, object] = {}
+        self.events: list[dict[str, Any]] = []
+        self.last = 0
 
     def answer(self, where: str) -> tuple[int, bytes]:
         if where.startswith("/state"):
             self.asked.append(where)
-            return 200, json.dumps(self.state).encode()
+            known = int(where.partition("after=")[2])
+            known = known if known <= self.last else 0
+            events = [one for one in self.events if one["sequence"] > known]
+            return 200, json.dumps(self.state | {"events": events}).encode()
         return super().answer(where)
 
     def tells(self, second: float, *events: tuple[int, float, str, bool], started: float = 3000) -> None:
-        last = max((event[0] for event in events), default=0)
-        self.body = PAGE.format(last).encode()
-        listed = [
+        self.last = max((event[0] for event in events), default=0)
+        self.body = PAGE.format(self.last).encode()
+        self.events = [
             {"sequence": number, "time_s": 3600 + at, "kind": kind, "text": f"{kind}!", "labels": {}, "baseline": old}
             for number, at, kind, old in events
         ]
         facts = {"kernel": "6.17.0-1021-nvidia"}
-        self.state = {"sequence": last, "time_s": 3600 + second, "started_s": started, "facts": facts, "events": listed}
+        self.state = {"sequence": self.last, "time_s": 3600 + second, "started_s": started, "facts": facts}
 
 
 @pytest.fixture
@@ -137,6 +143,23 @@ def test_facts_are_stored_once(node: Node) -> None:
     node.play(story)
     store = open_store(str(node.path), writer=False, now_ms=0)
     assert store.facts("one", name="kernel") == [Fact("one", "kernel", "6.17.0-1021-nvidia", 20_000, None)]
+    store.close()
+
+
+def test_the_agents_version_is_a_fact_that_changes_with_it(node: Node) -> None:
+    async def story(node: Stage) -> None:
+        assert isinstance(node, Node)
+        for second, version in ((20, "0.1.0"), (31, "0.1.0"), (42, "0.2.0")):
+            node.tells(second)
+            node.state["version"] = version
+            await node.tick(second)
+
+    node.play(story)
+    store = open_store(str(node.path), writer=False, now_ms=0)
+    assert store.facts("one", name="agent_version") == [
+        Fact("one", "agent_version", "0.1.0", 20_000, 42_000),
+        Fact("one", "agent_version", "0.2.0", 42_000, None),
+    ]
     store.close()
 
 
