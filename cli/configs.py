@@ -10,6 +10,7 @@ from cli import tokens
 from dashboard.config import WebConfig
 from pipeline.config import CollectorConfig, TargetConfig, TargetKind
 from settings import Settings, SettingsError
+from telemetry.roofline import Weights
 
 WILDCARDS = ("0.0.0.0", "::")
 
@@ -52,6 +53,7 @@ def web(settings: Settings, token: str | None) -> WebConfig:
         token=token,
         allowed_hosts=settings.allowed_hosts + _own_names(settings.host),
         demo_control_url=settings.demo_control_url,
+        roofline={name: Weights(**figures) for name, figures in settings.roofline.items()},  # type: ignore[arg-type]
     )
 
 

@@ -51,7 +51,7 @@ def simulator(settings: Settings) -> Child:
 def without_cluster(settings: Settings) -> Settings:
     """Settings without any real target, and without the tokens that belong to them."""
     return dataclasses.replace(
-        settings, nodes={}, engines={}, deployments={}, node_token_file=None, engine_token_file=None
+        settings, nodes={}, engines={}, deployments={}, roofline={}, node_token_file=None, engine_token_file=None
     )
 
 
@@ -59,5 +59,9 @@ def with_cluster(settings: Settings, line: str) -> Settings:
     """Settings for the cluster that the simulator announced: one line of JSON with all its addresses."""
     told = json.loads(line)
     return dataclasses.replace(
-        settings, nodes=told["nodes"], engines={ENGINE: told["engine"]}, demo_control_url=told["control"]
+        settings,
+        nodes=told["nodes"],
+        engines={ENGINE: told["engine"]},
+        roofline=told["roofline"],
+        demo_control_url=told["control"],
     )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+from telemetry.roofline import Weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,6 +16,7 @@ class WebConfig:
     allowed_hosts: names (without port) that a request's Host header may carry, beside loopback names and `host` itself;
     `*` is understood in front of a domain (`*.example.org`).
     demo_control_url: base address of the simulator's fault panel, None outside the demo.
+    roofline: what the model of each deployment weighs, where somebody has told.
     """
 
     store_url: str
@@ -21,3 +25,4 @@ class WebConfig:
     token: str | None = field(default=None, repr=False)
     allowed_hosts: tuple[str, ...] = ()
     demo_control_url: str | None = None
+    roofline: Mapping[str, Weights] = field(default_factory=dict)

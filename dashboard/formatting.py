@@ -134,6 +134,11 @@ def text(value: float | None, unit: Unit) -> str:
     return " ".join(part for part in show(value, unit) if part)
 
 
+def decimal_bytes(value: float) -> str:
+    """Bytes as makers count those of a model and of its memory: "132 GB"."""
+    return " ".join(_climb(value, Ladder(_prefixed("B"), whole="always")))
+
+
 def beside(unit: str) -> str:
     """A unit as it stands behind its number: after a space that does not break, or nothing."""
     return f"\u00a0{unit}" if unit else ""
@@ -154,6 +159,16 @@ def change(now: float | None, baseline: float | None) -> str:
     if number == "0.0":
         return ""
     return f"▼ {number} {unit}" if number.startswith(MINUS) else f"▲ +{number} {unit}"
+
+
+def points(now: float | None, baseline: float | None) -> str:
+    """How far one share is from another, in hundredths: "▲ +19.3 points"; empty when unknown, or too small to show."""
+    if now is None or baseline is None or not math.isfinite(now) or not math.isfinite(baseline):
+        return ""
+    number, _ = show(now - baseline, Unit.RATIO)
+    if number == "0.0":
+        return ""
+    return f"▼ {number} points" if number.startswith(MINUS) else f"▲ +{number} points"
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ class WebProcess:
         self.demo_control = config.demo_control_url is not None
         self.sources = Sources(store, Tail(store), clock)
         self.hub = Hub()
-        self.follower = Follower(store, self.sources.tail, self.hub, clock)
+        self.follower = Follower(store, self.sources.tail, self.hub, clock, config.roofline)
         self.renewal = Renewal(store, self.hub, config.store_url, clock, renew)
         self.started_ms = clock()
         self._kept: dict[float, _Kept] = {}

@@ -121,7 +121,7 @@ def url(raw: object, port: int) -> str:
     return f"{parts.scheme}://{netloc}{path}" + (f"?{parts.query}" if parts.query else "")
 
 
-def _name(raw: object) -> str:
+def entry_name(raw: object) -> str:
     if isinstance(raw, str) and _NAME.fullmatch(raw) and raw != "cluster":
         return raw
     raise RefusedError((raw, "a name of at most 63 letters, digits, “.”, “_”, “-” or “:”, other than “cluster”"))
@@ -140,7 +140,9 @@ def _pairs(raw: object, expected: str) -> Iterable[tuple[str | None, Any]]:
         yield (name, value) if found and "/" not in name else (None, entry)
 
 
-def _table(expected: str, entry: Callable[[str | None, Any], tuple[str, Any]]) -> Callable[[object], dict[str, Any]]:
+def named_table(
+    expected: str, entry: Callable[[str | None, Any], tuple[str, Any]]
+) -> Callable[[object], dict[str, Any]]:
     """A parser of name → value tables that goes on after a wrong entry, to refuse all of them at once."""
 
     def parse(raw: object) -> dict[str, Any]:
@@ -167,10 +169,10 @@ def targets(port: int, example: str) -> Form:
 
     def entry(name: str | None, value: Any) -> tuple[str, str]:
         address = url(value, port)
-        return (urlsplit(address).netloc if name is None else _name(name)), address
+        return (urlsplit(address).netloc if name is None else entry_name(name)), address
 
     return Form(
-        _table(expected, entry),
+        named_table(expected, entry),
         lambda table: " ".join(f"{name}={address}" for name, address in table.items()),
         many=True,
         shown=expected,
@@ -182,7 +184,7 @@ def _group(name: str | None, value: Any) -> tuple[str, tuple[str, ...]]:
     members = value if isinstance(value, list) else str(value).split(",")
     if name is None or not members or not all(isinstance(member, str) and member for member in members):
         raise RefusedError((value if name is None else f"{name}={value}", "NAME=ENGINE,ENGINE"))
-    return _name(name), tuple(member.strip() for member in members)
+    return entry_name(name), tuple(member.strip() for member in members)
 
 
 def _parse_hosts(raw: object) -> tuple[str, ...]:
@@ -203,5 +205,9 @@ SWITCH = Form(_parse_switch, lambda on: "true" if on else "false", switch=True, 
 STORE = Form(_parse_store, shown="a path or sqlite:///PATH", metavar="URL")
 HOSTS = Form(_parse_hosts, " ".join, many=True, metavar="HOST", shown="host names; `*.example.org` stands for a domain")
 GROUPS = Form(
-    _table("NAME=ENGINE,ENGINE", _group), _render_groups, many=True, shown="NAME=ENGINE,ENGINE", metavar="NAME=ENGINE,…"
+    named_table("NAME=ENGINE,ENGINE", _group),
+    _render_groups,
+    many=True,
+    shown="NAME=ENGINE,ENGINE",
+    metavar="NAME=ENGINE,…",
 )

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from settings.figures import ROOFLINE
 from settings.forms import (
     AGENT_PORT,
     ENGINE_PORT,
@@ -95,6 +96,12 @@ class Settings:
         "Engines that serve one model together. Engines named in none are grouped by the model they serve.",
         COLLECTOR,
         "--deployment",
+    )
+    roofline: Mapping[str, Mapping[str, float]] = _setting(
+        ROOFLINE,
+        {},
+        "What a deployment's model weighs, to show its step time against the roofline (docs/roofline.md).",
+        ("run", "web"),
     )
     node_token_file: str | None = _setting(
         PATH, None, "File with the bearer token that is sent to every agent.", (*COLLECTOR, "check")

@@ -16,6 +16,7 @@ from simulator.http import NOT_FOUND, Answer, Endpoint, Handler, Request
 from simulator.pages import agent_page, engine_page, state_page
 from simulator.pages.clocks import Clocks
 from simulator.truth import TruthLog
+from simulator.weights import WEIGHTS
 from simulator.world import World
 
 TICK_S = 0.25
@@ -67,6 +68,7 @@ class Simulator:
             "engine": self.engine.url,
             "control": self.control.url,
             "nodes": {name: agent.url for name, agent in zip(self.world.names, self.agents, strict=True)},
+            "roofline": {engine_page.MODEL.rpartition("/")[2]: WEIGHTS},
             **self._about(),
         }
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from enum import Enum
 
 import numpy as np
 
@@ -28,13 +29,22 @@ SMOOTH_MS = 10_000.0
 """Factors are compared over this window, like the chart of the speed that they explain."""
 
 
+class Effect(Enum):
+    """What the speed does when a factor grows: follow it, move against it, lose that share of its time, nothing."""
+
+    FOLLOWS = "follows"
+    AGAINST = "against"
+    TAKES = "takes"
+    NONE = "none"
+
+
 @dataclass(frozen=True, slots=True)
 class Factor:
     """One factor of the speed.
 
     source: the ratio that it is, or what its own `line` is made of: (scene, span) → values at the span's ticks.
-    more_is_faster: whether the speed follows the factor, or moves against it; None when neither.
     grave: whether a slow-down by it deserves attention; fewer requests are no fault.
+    made_of: keys of factors that it follows from; it is no cause of its own while one of them explains it.
     """
 
     key: str
@@ -42,8 +52,9 @@ class Factor:
     unit: Unit
     source: Metric | Ratio
     line: Callable[[Scene, float], Line | None] | None = None
-    more_is_faster: bool | None = True
+    effect: Effect = Effect.FOLLOWS
     grave: bool = True
+    made_of: tuple[str, ...] = ()
 
     def over(self, scene: Scene, span_ms: float) -> Line | None:
         """Its values over the span that ends at the scene's tick; None where nothing offers it."""
@@ -173,16 +184,17 @@ def inside(ticks: Ints, episodes: tuple[Episode, ...]) -> Bools:
 
 def factors(scene: Scene) -> tuple[Factor, ...]:
     """The factors for the engines at hand: with drafts per draft, without them per step."""
-    steps = quotients.STEP_RATE if offers(scene, quotients.STEP_RATE) else quotients.STREAM_TPS
-    length, use = Unit.TOKENS_PER_STEP, quotients.INTERCONNECT_USE
+    drafts = offers(scene, quotients.STEP_RATE)
+    steps = quotients.STEP_RATE if drafts else quotients.STREAM_TPS
+    length, use, parts = Unit.TOKENS_PER_STEP, quotients.INTERCONNECT_USE, ("running", "step_time")
     return (
         Factor("running", "Running", Unit.REQUESTS, engine.REQUESTS_RUNNING, _running, grave=False),
-        Factor("steps", "Verify steps" if steps is quotients.STEP_RATE else "Steps", Unit.PER_SECOND, steps),
-        Factor("step_time", "Step time", Unit.SECONDS, quotients.ITL_MEAN, more_is_faster=False),
+        Factor("steps", "Verify steps" if drafts else "Steps", Unit.PER_SECOND, steps, made_of=parts),
+        Factor("step_time", "Step time", Unit.SECONDS, quotients.ITL_MEAN, effect=Effect.AGAINST),
         Factor("accepted_length", "Accepted length", length, quotients.ACCEPTED_LENGTH),
-        Factor("draft_length", "Draft length", length, quotients.DRAFT_LENGTH, more_is_faster=None),
-        Factor("foreign_prefill", "Foreign prefill", Unit.RATIO, engine.PROMPT_TOKENS, _foreign, more_is_faster=False),
-        Factor("fabric", "Fabric use", Unit.RATIO, use, _fabric, more_is_faster=None),
+        Factor("draft_length", "Draft length", length, quotients.DRAFT_LENGTH, effect=Effect.NONE),
+        Factor("foreign_prefill", "Foreign prefill", Unit.RATIO, engine.PROMPT_TOKENS, _foreign, effect=Effect.TAKES),
+        Factor("fabric", "Fabric use", Unit.RATIO, use, _fabric, effect=Effect.NONE),
     )
 
 
@@ -202,7 +214,10 @@ LEAST_DECODING = 60
 
 
 def baselines(scene: Scene) -> dict[str, float]:
-    """Median of each factor over the ticks of the shown time at which tokens moved; a factor without is left out."""
+    """Median of each factor over the ticks of the shown time at which tokens moved.
+
+    A factor that was known at fewer than LEAST_DECODING of them is left out.
+    """
     ticks, decoding = decoding_ticks(scene)
     if int(decoding.sum()) < LEAST_DECODING:
         return {}
@@ -212,6 +227,6 @@ def baselines(scene: Scene) -> dict[str, float]:
         if line is None:
             continue
         values = line[1][np.isin(line[0], ticks[decoding])]
-        if np.isfinite(values).any():
+        if int(np.isfinite(values).sum()) >= LEAST_DECODING:
             found[factor.key] = float(np.nanmedian(values))
     return found

@@ -5,15 +5,17 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from dashboard.live.gpus import Gpus
 from dashboard.live.hub import Hub
 from dashboard.live.message import Builder
 from dashboard.live.scene import Models, gather
 from pipeline.tail import Tail
 from storage.errors import StoreError
 from storage.store import Store
+from telemetry.roofline import Weights
 
 EVERY_S = 0.25
 MOST_AT_ONCE = 10
@@ -34,12 +36,22 @@ class Work:
 
 
 class Follower:
-    """Feeds the hub from the store. `step` is one look; `start` makes looks in a thread of its own."""
+    """Feeds the hub from the store. `step` is one look; `start` makes looks in a thread of its own.
 
-    def __init__(self, store: Store, tail: Tail, hub: Hub, clock: Callable[[], int]) -> None:
+    figures: what the model of each deployment weighs.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        tail: Tail,
+        hub: Hub,
+        clock: Callable[[], int],
+        figures: Mapping[str, Weights] | None = None,
+    ) -> None:
         self._store, self._tail, self._hub, self._clock = store, tail, hub, clock
-        self._builder = Builder()
-        self._models = Models()
+        self._builder = Builder(figures or {})
+        self._models, self._gpus = Models(), Gpus() if figures else None
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._told: int | None = None
@@ -58,7 +70,9 @@ class Follower:
     def _publish(self, tick: int) -> None:
         began, busy = time.perf_counter(), time.thread_time()
         latency = self._builder.wants_latency(tick)
-        scene = gather(self._store, self._tail, tick, self._clock(), models=self._models, latency=latency)
+        now = self._clock()
+        gpus = self._gpus.at(self._store, now) if self._gpus else None
+        scene = gather(self._store, self._tail, tick, now, models=self._models, gpus=gpus, latency=latency)
         self._hub.publish(self._builder.message(scene))
         self._told = tick
         self.work.messages += 1

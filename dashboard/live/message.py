@@ -18,6 +18,7 @@ from dashboard.live.scene import Scene
 from dashboard.live.sentence import Sentence, sentence
 from dashboard.live.speed import speed_cells
 from dashboard.live.why import Baselines, why_rows
+from telemetry.roofline import Weights
 
 LATENCY_EVERY_MS = 5_000
 PREFILLS_MS = 60_000
@@ -26,8 +27,12 @@ PREFILLS_MS = 60_000
 
 @dataclass
 class Builder:
-    """Makes messages from scenes; keeps only what is too dear to compute each second."""
+    """Makes messages from scenes; keeps only what is too dear to compute each second.
 
+    figures: what the model of each deployment weighs.
+    """
+
+    figures: Mapping[str, Weights] = field(default_factory=dict)
     baselines: Baselines = field(default_factory=Baselines)
     latency: dict[str, Cell] = field(default_factory=dict)
     latency_tick: int | None = None
@@ -41,7 +46,7 @@ class Builder:
         node_readings = columns(scene)
         problems = [*node_problems(scene), *engine_problems(scene)]
         told = sentence(scene, problems)
-        rows, cause = why_rows(scene, node_readings, self.baselines.at(scene))
+        rows, cause = why_rows(scene, node_readings, self.baselines.at(scene), self.figures)
         if scene.latency is not None or not self.latency:
             self.latency, self.latency_tick = latency_cells(scene), scene.tick
         cells = speed_cells(scene) | self.latency | cache_cells(scene) | machine_cells(scene) | {"why": cause}

@@ -24,32 +24,61 @@ RECENT = 3
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A prefill in progress. tokens: what entered the KV cache since its start, None where that is not known."""
+    """A prefill in progress.
+
+    tokens: what entered the KV cache since its start, requests: how many run meanwhile; None where that is not known.
+    """
 
     series: Series
     since_ms: float
     seconds: float
     tokens: float | None
+    requests: float | None
 
 
 def running(scene: Scene) -> Running | None:
     """The prefill that has been running longest, None when none does."""
+    return _longest(scene, (Phase.PREFILLING,))
+
+
+def quiet(scene: Scene) -> Running | None:
+    """The engine that has made no token longest although requests run: in a prefill, or stalled."""
+    return _longest(scene, (Phase.PREFILLING, Phase.STALLED))
+
+
+def quiet_text(now: Running) -> str:
+    """ "no token for 35.0 s with 3 requests running": what is known of an engine, whatever it may be busy with."""
+    text = f"no token for {formatting.text(now.seconds, Unit.SECONDS)}"
+    if now.requests is None:
+        return text
+    return f"{text} with {now.requests:g} request{'s' * (now.requests != 1)} running"
+
+
+def _longest(scene: Scene, of: tuple[Phase, ...]) -> Running | None:
     phases = scene.engines.select(lambda series: series.metric == engine.ENGINE_PHASE.name)
     now = current.newest(phases, scene.tick)
-    found = [_running(scene, phases, row) for row in np.flatnonzero(now == Phase.PREFILLING.value)]
+    rows = np.flatnonzero(np.isin(now, [phase.value for phase in of]))
+    found = [_running(scene, phases, row) for row in rows]
     return max(found, key=lambda item: item.seconds, default=None)
 
 
 def _running(scene: Scene, phases: Frame, row: int) -> Running:
     series = phases.series[row]
     since = _since(scene, phases, row)
-    return Running(series, since, max(scene.tick - since, 0.0) / 1000.0, _entered(scene, series, since))
+    requests = _samples(scene, engine.REQUESTS_RUNNING, series)
+    return Running(
+        series,
+        since,
+        max(scene.tick - since, 0.0) / 1000.0,
+        _entered(scene, series, since),
+        None if requests is None else float(requests[1][-1]),
+    )
 
 
 def _since(scene: Scene, phases: Frame, row: int) -> float:
     """When the prefill began: the last tick at which a token moved or no request ran, as the judge of phases has it.
 
-    Where nothing of that is to be seen in the shown time: the first tick of the unbroken stretch of prefilling.
+    Where nothing of that is to be seen in the shown time: the first tick of the unbroken stretch of being so.
     """
     series = phases.series[row]
     found = [_last_moved(scene, metric, series) for metric in MOVING]
@@ -73,7 +102,7 @@ def _last_moved(scene: Scene, metric: Metric, like: Series) -> float | None:
 
 def _stretch(phases: Frame, row: int) -> float:
     known = np.flatnonzero(~np.isnan(phases.values[row]))
-    other = np.flatnonzero(phases.values[row, known] != Phase.PREFILLING.value)
+    other = np.flatnonzero(phases.values[row, known] != phases.values[row, known[-1]])
     return float(phases.ticks[known[other[-1] + 1 if len(other) else 0]])
 
 

@@ -90,6 +90,7 @@ class Scene:
     nodes: node metrics (and output tokens) of the last NODE_MS; engines: engine metrics and recorded series of
     SHOWN_MS + LEAD_MS; latency: parts of the latency histograms over an hour, None where it was not asked for.
     episodes: finished prefills of the shown time. models: what each engine target serves.
+    gpus: names of each node's GPUs, where they were asked for.
     kept: results that several cards need, by name.
     """
 
@@ -103,6 +104,7 @@ class Scene:
     latency: Frame | None = None
     episodes: tuple[Episode, ...] = ()
     models: Mapping[str, str] = field(default_factory=dict)
+    gpus: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -200,7 +202,14 @@ class Models:
 
 
 def gather(
-    store: Store, tail: Recent, tick: int, now_ms: int, *, models: Models | None = None, latency: bool = False
+    store: Store,
+    tail: Recent,
+    tick: int,
+    now_ms: int,
+    *,
+    models: Models | None = None,
+    gpus: Mapping[str, tuple[str, ...]] | None = None,
+    latency: bool = False,
 ) -> Scene:
     """Read what the message of a tick needs. latency: with the histograms of the last hour."""
     targets = tuple(store.targets())
@@ -224,6 +233,7 @@ def gather(
         latency=_latency(tail, tick, sources) if latency else None,
         episodes=tuple(episode for name in recorded for episode in _episodes(store, name, start, tick)),
         models=(models or Models()).at(store, now_ms),
+        gpus=gpus or {},
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dashboard import formatting
 from dashboard.live import current
 from dashboard.live.cells import LEVELS, worst
-from dashboard.live.prefill import running, running_text
+from dashboard.live.prefill import quiet_text, running, running_text
 from dashboard.live.problems import Problem, engine_problems, lost, node_problems
 from dashboard.live.reasons import STATE_WORDS, listed
 from dashboard.live.scene import Scene
@@ -150,4 +150,7 @@ def plural(text: str) -> str:
 
 def _extra(scene: Scene) -> str:
     now = running(scene)
-    return f" · {running_text(scene)}" if now is not None and now.seconds >= LONG_PREFILL_S else ""
+    if now is None or now.seconds < LONG_PREFILL_S:
+        return ""
+    # Only a KV cache that fills shows that the silence is a prefill.
+    return f" · {quiet_text(now) if now.tokens is None else running_text(scene)}"

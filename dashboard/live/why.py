@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dashboard import formatting
+from dashboard.live import roofline
 from dashboard.live.cells import Cell, unknown, words
-from dashboard.live.factors import Factor, baselines, factors
+from dashboard.live.factors import Effect, Factor, baselines, factors
 from dashboard.live.fleet import CLOCK, POWER, UTILIZATION, Columns, in_order
+from dashboard.live.prefill import quiet, quiet_text
 from dashboard.live.reasons import reason
 from dashboard.live.scene import Scene
+from telemetry.catalog import ratios as quotients
 from telemetry.fleet import PEERS_NEEDED, straggler
+from telemetry.model import Unit
+from telemetry.roofline import Weights
 
 BASELINE_EVERY_MS = 10_000
 NOTABLE = 0.10
-"""A factor is named when it deviates from its baseline by at least this share."""
+"""A factor is named when its deviation makes decoding faster by at least this share, or slower by as much."""
 BUSY = 0.80
 
 Row = dict[str, str]
@@ -39,6 +44,22 @@ class Baselines:
         return self.values
 
 
+def _log(now: float, baseline: float) -> float:
+    """Logarithm of now ∕ baseline: halved and doubled weigh the same. −∞ of nothing; 0 where it cannot be told."""
+    if not (math.isfinite(now) and baseline > 0):
+        return 0.0
+    return math.log(now / baseline) if now > 0 else -math.inf
+
+
+EFFECTS: Mapping[Effect, Callable[[float, float], float]] = {
+    Effect.FOLLOWS: _log,
+    Effect.AGAINST: lambda now, baseline: -_log(now, baseline) if now > 0 else 0.0,
+    Effect.TAKES: lambda now, baseline: _log(1.0 - now, 1.0 - baseline),
+    Effect.NONE: lambda _now, _baseline: 0.0,
+}
+"""What a factor's change from its baseline makes of the speed, as a logarithm, so that all kinds are comparable."""
+
+
 @dataclass(frozen=True, slots=True)
 class Compared:
     """A factor's value now and its baseline, NaN where unknown."""
@@ -48,15 +69,29 @@ class Compared:
     baseline: float
 
     @property
-    def deviation(self) -> float:
-        """Logarithm of now ∕ baseline: halved and doubled weigh the same. 0 where it cannot be told."""
-        good = math.isfinite(self.now) and math.isfinite(self.baseline) and self.now > 0 and self.baseline > 0
-        return math.log(self.now / self.baseline) if good else 0.0
+    def effect(self) -> float:
+        """What its deviation makes of the speed (logarithm); 0 where it cannot be told."""
+        return EFFECTS[self.factor.effect](self.now, self.baseline)
+
+    @property
+    def notable(self) -> bool:
+        """Whether the speed shows it."""
+        return abs(self.effect) >= math.log1p(NOTABLE)
 
     @property
     def slows(self) -> bool:
         """Whether the deviation makes decoding slower."""
-        return self.factor.grave and (self.deviation < 0) == self.factor.more_is_faster
+        return self.factor.grave and self.effect < 0
+
+    @property
+    def change(self) -> str:
+        """How far it is from its baseline: of a share in points, else in per cent of the baseline."""
+        return (formatting.points if self.factor.unit is Unit.RATIO else formatting.change)(self.now, self.baseline)
+
+    @property
+    def told(self) -> str:
+        """The deviation in words."""
+        return f"{self.factor.label.lower()} {self.change}"
 
 
 def compare(scene: Scene, known: Mapping[str, float]) -> list[Compared]:
@@ -65,10 +100,17 @@ def compare(scene: Scene, known: Mapping[str, float]) -> list[Compared]:
 
 
 def named(compared: list[Compared]) -> Compared | None:
-    """The factor that deviates most, None when none does notably."""
-    causes = [one for one in compared if one.factor.more_is_faster is not None]
-    most = max(causes, key=lambda one: abs(one.deviation), default=None)
-    return most if most is not None and abs(most.deviation) >= math.log1p(NOTABLE) else None
+    """The factor whose deviation changes the speed most, None when none does notably.
+
+    What follows from other factors is not named while one of them explains it.
+    """
+    notable = {one.factor.key: one for one in compared if one.notable}
+
+    def explained(one: Compared) -> bool:
+        return any(key in notable and notable[key].effect * one.effect > 0 for key in one.factor.made_of)
+
+    causes = [one for one in notable.values() if not explained(one)]
+    return max(causes, key=lambda one: abs(one.effect), default=None)
 
 
 def _row(scene: Scene, one: Compared, most: Compared | None) -> Row:
@@ -80,7 +122,7 @@ def _row(scene: Scene, one: Compared, most: Compared | None) -> Row:
         "label": factor.label,
         "now": formatting.text(one.now if known else None, factor.unit),
         "baseline": formatting.text(one.baseline, factor.unit),
-        "change": formatting.change(one.now, one.baseline),
+        "change": one.change,
         "level": grade,
         "reason": "" if known else reason(scene, factor.source, otherwise="nothing is decoded now"),
     }
@@ -122,15 +164,29 @@ def straggler_row(columns: Columns) -> Row:
     return row
 
 
-def why_rows(scene: Scene, columns: Columns, known: Mapping[str, float]) -> tuple[list[Row], Cell]:
-    """Rows of the card, and the cell that names the largest deviation."""
+def why_rows(
+    scene: Scene, columns: Columns, known: Mapping[str, float], figures: Mapping[str, Weights]
+) -> tuple[list[Row], Cell]:
+    """Rows of the card, and the cell that names the largest deviation. figures: what deployments' models weigh."""
     compared = compare(scene, known)
-    most = named(compared)
+    still = scene.quotient(quotients.DECODE_TPS) == 0
+    most = None if still else named(compared)
     rows: list[dict[str, Any]] = [_row(scene, one, most) for one in compared]
+    note, hint = roofline.told(scene, figures)
+    for row in rows:
+        if row["key"] == "step_time":
+            row |= {"note": note, "hint": hint}
     rows.append(straggler_row(columns))
+    if still:
+        return rows, _still(scene)
     if not known:
         return rows, unknown("less than a minute of decoding in the last 15 minutes")
     if most is None:
         return rows, words("as usual")
-    change = formatting.change(most.now, most.baseline)
-    return rows, words(f"{most.factor.label.lower()} {change}", "warning" if most.slows else "ok")
+    return rows, words(most.told, "warning" if most.slows else "ok")
+
+
+def _still(scene: Scene) -> Cell:
+    """While no token moves there is no speed to explain: what is known instead."""
+    now = quiet(scene)
+    return words(quiet_text(now) if now is not None else "nothing is decoded now")

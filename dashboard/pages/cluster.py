@@ -70,9 +70,18 @@ def vitals() -> Component:
     )
 
 
+WHY_HEAD = (
+    ("", ""),
+    ("now", "Trailing 10 s; the share of foreign prefill over a minute of decoding"),
+    ("baseline", "Median while decoding in the last 15 minutes; known after a minute of it"),
+    ("change", "Above stands the factor that changes the speed most, where by a tenth or more"),
+)
+"""Columns of the card, and what their numbers mean."""
+
+
 def why() -> Component:
     """The factors of the speed, now and against the baseline; rows come with the live message."""
-    head = html.Tr([html.Th("", scope="col"), *(html.Th(text, scope="col") for text in ("now", "baseline", "change"))])
+    head = html.Tr([html.Th(text, scope="col", title=told) for text, told in WHY_HEAD])
     table = html.Table([html.Thead(head), html.Tbody(**{"data-why": "rows"})], className="why-table")
     cause = html.Div(
         [cell("why", "words"), html.Div("", className="reason", **{"data-reason": "why"})],

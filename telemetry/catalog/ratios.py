@@ -74,6 +74,16 @@ STEP_RATE = Ratio(
     (engine.DRAFTS,),
     by=engine.ENGINE,
 )
+REQUESTS_DECODING = _per_second(
+    "requests_decoding",
+    "Decoding",
+    "Requests in decode at a time, mean of the trailing 10 s: waiting for next tokens that ended, in seconds per second. Not those in prefill.",
+    Unit.REQUESTS,
+    Scope.ENGINE,
+    part(engine.ITL, "sum"),
+    group="engine",
+    by=engine.ENGINE,
+)
 ACCEPTANCE = Ratio(
     "acceptance_ratio",
     "Acceptance rate",

@@ -12,6 +12,7 @@ from cli import configs
 from dashboard.config import WebConfig
 from pipeline.config import CollectorConfig, TargetConfig, TargetKind
 from settings import Settings, SettingsError
+from telemetry.roofline import Weights
 
 
 def test_collector() -> None:
@@ -35,9 +36,16 @@ def test_collector() -> None:
 
 def test_web() -> None:
     settings = Settings(
-        store="s", host="10.0.0.9", port=99, allowed_hosts=("a.example",), demo_control_url="http://127.0.0.1:1"
+        store="s",
+        host="10.0.0.9",
+        port=99,
+        allowed_hosts=("a.example",),
+        demo_control_url="http://127.0.0.1:1",
+        roofline={"kimi": {"active_bytes": 1e9, "nodes": 4}},
     )
-    assert configs.web(settings, "t") == WebConfig("s", "10.0.0.9", 99, "t", ("a.example",), "http://127.0.0.1:1")
+    assert configs.web(settings, "t") == WebConfig(
+        "s", "10.0.0.9", 99, "t", ("a.example",), "http://127.0.0.1:1", {"kimi": Weights(1e9, nodes=4)}
+    )
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])

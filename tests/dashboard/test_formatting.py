@@ -119,6 +119,32 @@ def test_change_against_a_baseline(now: float | None, baseline: float | None, sh
 
 
 @pytest.mark.parametrize(
+    ("now", "baseline", "shown"),
+    [
+        (0.583, 0.39, "▲ +19.3 points"),
+        (0.1, 0.5, "▼ −40.0 points"),
+        (0.02, 0.0, "▲ +2.0 points"),
+        (1.0, 0.0, "▲ +100 points"),
+        (0.5, 0.5004, ""),
+        (None, 0.5, ""),
+        (0.5, None, ""),
+        (math.nan, 0.5, ""),
+        (0.5, math.inf, ""),
+    ],
+)
+def test_shares_are_apart_by_points(now: float | None, baseline: float | None, shown: str) -> None:
+    assert formatting.points(now, baseline) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(132e9, "132 GB"), (1.445e12, "1.4 TB"), (273e9, "273 GB"), (999.0, "999 B"), (9.99e9, "10.0 GB")],
+)
+def test_bytes_of_a_model_are_decimal(value: float, shown: str) -> None:
+    assert formatting.decimal_bytes(value) == shown
+
+
+@pytest.mark.parametrize(
     ("unit", "value", "shown"),
     [
         (Unit.BYTES, 2.0 * 1024**3, 2.0),

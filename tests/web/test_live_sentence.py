@@ -323,69 +323,6 @@ def test_empty_installation(make_world: MakeWorld, make_web: MakeWeb) -> None:
     assert (status["nodes"], status["engines"], status["deployments"]) == ([], [], [])
 
 
-PREFILL = [
-    ("since the last token", [], "prefilling, 20.0 s"),
-    ("with an end in sight", [(0, 31.0), (1, 32.0), (2, 33.0)], "prefilling, 20.0 s, about 12.0 s left"),
-    ("of different lengths", [(0, 10.0), (1, 32.0), (2, 33.0)], "prefilling, 20.0 s"),
-    ("too few", [(0, 32.0), (1, 32.0)], "prefilling, 20.0 s"),
-    ("longer than expected", [(0, 18.0), (1, 19.0), (2, 20.0)], "prefilling, 20.0 s"),
-]  # fmt: skip
-
-
-def prefilling(world: World, since: int) -> None:
-    """Nothing moves any more from this tick on; the phase follows ten seconds later, as the judge has it."""
-    for metric, rate in {engine.GENERATION_TOKENS: 20.0, engine.PROMPT_TOKENS: 100.0}.items():
-        world.set(HEAD, metric, lambda number, rate=rate: rate * min(number, since))  # type: ignore[misc]
-    world.set(HEAD, engine.ENGINE_PHASE, lambda number: 2.0 if number >= since + 10 else 3.0)
-
-
-@pytest.mark.parametrize(("done", "text"), [case[1:] for case in PREFILL], ids=[case[0] for case in PREFILL])
-def test_long_prefill(make_world: MakeWorld, make_web: MakeWeb, done: list[tuple[int, float]], text: str) -> None:
-    world = make_world()
-    prefilling(world, 40)
-    for end, seconds in done:
-        world.prefill(end, end, 1000, seconds)
-    world.run(0, 60)
-    message = make_web(world).step()
-    assert message["sentence"]["text"] == f"Serving Kimi-K3 on 4 nodes · {text}"
-    assert message["cells"]["prefill.now"] == [text, "", "ok", ""]
-    assert message["cells"]["phase"][0] == "prefilling"
-
-
-def test_prefill_begins_when_a_request_comes(make_world: MakeWorld, make_web: MakeWeb) -> None:
-    world = make_world()
-    prefilling(world, 10)
-    world.set(HEAD, engine.REQUESTS_RUNNING, lambda number: 0.0 if number < 45 else 1.0)
-    world.run(0, 60)
-    assert make_web(world).step()["cells"]["prefill.now"][0] == "prefilling, 16.0 s"
-
-
-def test_prefill_without_a_sign_of_its_beginning(make_world: MakeWorld, make_web: MakeWeb) -> None:
-    """Neither tokens nor running requests are offered: the stretch of the phase is what is known."""
-    world = make_world()
-    for metric in (engine.GENERATION_TOKENS, engine.PROMPT_TOKENS, engine.REQUESTS_RUNNING):
-        world.drop(metric.name)
-    world.set(HEAD, engine.ENGINE_PHASE, lambda number: 2.0 if number >= 35 else 3.0)
-    world.run(0, 60)
-    assert make_web(world).step()["cells"]["prefill.now"][0] == "prefilling, 25.0 s"
-
-
-def test_prefill_grows_in_the_cache(make_world: MakeWorld, make_web: MakeWeb) -> None:
-    """0.1 % of a million tokens a second for 20 s."""
-    world = make_world()
-    prefilling(world, 40)
-    world.set(HEAD, engine.KV_CACHE_USAGE, lambda number: 0.1 + 0.001 * max(number - 40, 0))
-    world.run(0, 60)
-    assert make_web(world).step()["cells"]["prefill.now"][0] == "prefilling, 20.0k tokens so far, 20.0 s"
-
-
-def test_short_prefill_stays_out_of_the_sentence(make_world: MakeWorld, make_web: MakeWeb) -> None:
-    """9 s are short; 10 s are told."""
-    assert told(make_world, make_web, lambda world: prefilling(world, 51))["text"] == "Serving Kimi-K3 on 4 nodes"
-    text = told(make_world, make_web, lambda world: prefilling(world, 50))["text"]
-    assert text == "Serving Kimi-K3 on 4 nodes · prefilling, 10.0 s"
-
-
 def test_busiest_phase_of_several_engines(make_world: MakeWorld, make_web: MakeWeb) -> None:
     world = make_world()
     world.series[HEAD][Series(HEAD, engine.ENGINE_PHASE.name, (("engine", "1"), ENGINE[1]))] = constant(1.0)

@@ -92,9 +92,9 @@ export class Cards {
       const line = this.rows.get(row.key);
       setAttribute(line, "data-level", row.level);
       setText(line.children[0].firstChild, row.label);
-      setText(line.children[0].lastChild, shorter(reason));
+      setText(line.children[0].lastChild, shorter(reason) || (row.note ?? ""));
       ["now", "baseline", "change"].forEach((field, index) => setText(line.children[index + 1], row[field]));
-      setAttribute(line, "title", row.reason);
+      setAttribute(line, "title", row.reason || (row.hint ?? ""));
     }
   }
 
