@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from pipeline.clock import HubClock
+from pipeline.desk import Desk
 from pipeline.hub import Hub
 from pipeline.targets import Target
 from pipeline.worker import Sample
@@ -30,6 +31,7 @@ class Sampler:
     clock: HubClock
     interval_s: float
     monotonic: Callable[[], float]
+    desk: Desk
     arrived: list[Sample] = field(default_factory=list)
     skipped_ticks: int = 0
     last_tick: int = 0
@@ -83,6 +85,7 @@ class Sampler:
         for target in self.targets:
             await target.close()
         self._disk.shutdown()
+        self.desk.close()
 
     def _due(self, target: Target, due_s: float) -> bool:
         if not target.politeness.due(due_s):

@@ -14,11 +14,13 @@ from collectors.scrape.engines import STATISTICS
 from collectors.scrape.facts import FactReader
 from collectors.scrape.http import Reply, TargetClient
 from collectors.scrape.outcome import Outcome
+from collectors.scrape.page import Page
 from collectors.scrape.politeness import Politeness
 from collectors.scrape.text import PageReader
 from pipeline.agents import AgentEvent, AgentState, parse_state
 from pipeline.clock import HubClock
 from pipeline.config import TargetConfig, TargetKind
+from pipeline.desk import Desk
 from pipeline.resume import Left
 from pipeline.worker import Arrival, Reader, Sample
 from storage.records import TargetRow
@@ -86,8 +88,10 @@ class Target:
         monotonic: Callable[[], float],
         interval_s: float,
         left: Left,
+        desk: Desk,
     ) -> None:
         self.config = config
+        self._desk = desk
         self.health = Health()
         self.state = AgentState()
         self.read_up_to: str | None = None
@@ -129,7 +133,7 @@ class Target:
             self._fail(reply, tick, due_s)
             return None
         try:
-            sample = self._understood(reply, tick)
+            sample = await self._understood(reply, tick)
         except (ArithmeticError, ValueError, TypeError, LookupError):
             log.exception("the page of %s cannot be understood", self.name)
             bad = replace(reply, outcome=Outcome.BAD_ANSWER, reason="its page cannot be understood")
@@ -139,10 +143,14 @@ class Target:
         self.politeness.answered(due_s, reply.seconds, idle=sample.total(engine.REQUESTS_RUNNING) == 0)
         return sample
 
-    def _understood(self, reply: Reply, tick: int) -> Sample:
+    async def _understood(self, reply: Reply, tick: int) -> Sample:
         sent_ms, arrived_ms = (self._clock.at(instant * 1000.0) for instant in (reply.sent_s, reply.arrived_s))
-        arrival = Arrival(tick, self._pages.read(reply.body), sent_ms, arrived_ms, len(reply.body))
-        sample = self._reader.sample(arrival)
+
+        def read(page: Page | None = None) -> Sample:
+            page = page or self._pages.read(reply.body)
+            return self._reader.sample(Arrival(tick, page, sent_ms, arrived_ms, len(reply.body)))
+
+        sample = await self._desk.read(reply.body, self._pages.again, read)
         self._succeed(sample, arrived_ms)
         return sample
 

@@ -77,12 +77,21 @@ class PageReader:
 
     def read(self, body: bytes) -> Page:
         """The page that these bytes are. Never raises; what cannot be read is counted."""
-        self._reads += 1
-        lines = body.split(b"\n")
-        if not self._patch(lines):
+        page = self.again(body)
+        if page is None:
+            self._reads += 1
             self._make_room()
-            slots = self._walk(lines)
+            slots = self._walk(body.split(b"\n"))
             self._settle(slots, body)
+            page = self._page()
+        return page
+
+    def again(self, body: bytes) -> Page | None:
+        """The page, where it differs from the last one in plain numbers only: done in a moment. None where it needs
+        reading, which may take seconds: nothing has changed then."""
+        if not self._patch(body.split(b"\n")):
+            return None
+        self._reads += 1
         return self._page()
 
     # One reading ------------------------------------------------------------------------------------------------

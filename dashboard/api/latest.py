@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,16 +16,18 @@ from dashboard.api.percentiles import Percentiles, Place, percentiles
 from dashboard.api.unknown import IDLE, from_samples
 from dashboard.live import current
 from dashboard.live.cells import level
-from dashboard.live.deployments import engines_of
+from dashboard.live.deployments import engines_of, feeding
 from dashboard.live.reasons import stored_metrics, target_reason
 from dashboard.live.scene import Scene
 from dashboard.live.sentence import silent_collector
 from dashboard.sources import Sources
+from storage.records import TargetRow
 from telemetry import catalog, ratios
 from telemetry.catalog import cluster
 from telemetry.frame import Frame
 from telemetry.histograms import Estimate
 from telemetry.model import Kind, Metric, Ratio, Scope, Series
+from telemetry.query import Query
 
 KNOWN = ("metric", "node", "engine", "deployment", "quantile")
 REACH_MS = 300_000 + ratios.SILENT_MS + int(current.MARGIN_MS)
@@ -67,10 +70,10 @@ def latest(
 
     While the collector is silent, nothing that it once wrote is of now.
     """
-    wanted = list(metrics)
+    wanted = [metric for metric in metrics if _applies(metric, targets, scene)]
     silent = silent_collector(scene)
     frame = _frame(sources, scene, targets, wanted)
-    rows = _rows(frame)
+    rows, engines = _rows(frame), Engines(sources)
     latencies = percentiles(sources, scene.tick, _histograms(wanted, targets, scene), quantile)
     values: list[dict[str, Any]] = []
     for metric in wanted:
@@ -79,16 +82,33 @@ def latest(
         if metric.kind is Kind.HISTOGRAM:
             found = {place: (_value(one.value), scene.tick) for place, one in latency.found.items()}
         else:
-            found = _ratio(metric, frame, scene) if isinstance(metric, Ratio) else _stored(metric, frame, scene)
+            mine = _of_targets(metric, frame, targets)
+            found = _ratio(metric, mine, scene, targets) if isinstance(metric, Ratio) else _stored(metric, mine, scene)
         for place in _expected(metric, found, scene, sources, targets):
             one = latency.found.get(place) if silent is None else None
             value, tick = found.get(place, (math.nan, None)) if silent is None else (math.nan, None)
             reason = silent.text if silent else IDLE if one is not None and one.count == 0 else ""
             if not math.isfinite(value) and not reason:
-                reason = why(metric, place, scene, frame.take(_of(metric, place, frame, rows)))
+                part = _of_targets(metric, frame.take(_of(metric, place, frame, rows)), targets)
+                reason = why(metric, place, scene, part, engines.of)
             entry = _entry(metric, place, value, tick, reason)
             values.append(entry | (_besides(one, latency.window_ms) if metric.kind is Kind.HISTOGRAM else {}))
     return {"values": values}
+
+
+def _applies(metric: Metric | Ratio, targets: set[str] | None, scene: Scene) -> bool:
+    """Whether a metric may have a value for the targets asked for. What is recorded of the whole cluster is of none of
+    them; a quotient over the cluster is one of nodes and every engine, so it can be of some nodes."""
+    if targets is None or metric.scope is not Scope.CLUSTER:
+        return True
+    return isinstance(metric, Ratio) and bool(targets & {target.name for target in scene.node_targets})
+
+
+def _of_targets(metric: Metric | Ratio, frame: Frame, targets: set[str] | None) -> Frame:
+    """The samples that make a value for the targets asked for, as a query to the history chooses them."""
+    if targets is None or metric.scope is not Scope.CLUSTER:
+        return frame
+    return frame.select(Query(metric, 0, 1, targets=frozenset(targets)).wants)
 
 
 def _frame(sources: Sources, scene: Scene, targets: set[str] | None, wanted: Iterable[Metric | Ratio]) -> Frame:
@@ -136,10 +156,10 @@ def _when(frame: Frame, row: int) -> int | None:
     return int(frame.ticks[known[-1]]) if len(known) else None
 
 
-def _ratio(metric: Ratio, frame: Frame, scene: Scene) -> Found:
+def _ratio(metric: Ratio, frame: Frame, scene: Scene, targets: set[str] | None) -> Found:
     def place(series: Series) -> Place:
         if metric.scope is Scope.CLUSTER:
-            return cluster.CLUSTER_TARGET, ()
+            return _owner(scene, targets), ()
         return series.target, _labels(metric, series)
 
     found = current.ratio(metric, frame, scene.tick, place)
@@ -151,16 +171,21 @@ def _expected(
 ) -> list[Place]:
     """Where the metric has a value, and every target that should have one and shows none."""
     if metric.scope is Scope.CLUSTER:
-        owners = [cluster.CLUSTER_TARGET]
+        owners = [_owner(scene, targets)]
     elif metric.scope is Scope.DEPLOYMENT:
         owners = [cluster.DEPLOYMENT_PREFIX + name for name in sources.deployments()]
     else:
         owners = [target.name for target in scene.targets if metric.scope in SCOPES[target.kind]]
     held = {target for target, _ in found}
     places = [*found, *((owner, ()) for owner in owners if owner not in held)]
-    if targets is not None and metric.scope is not Scope.CLUSTER:
+    if targets is not None:
         places = [place for place in places if place[0] in targets]
     return sorted(places)
+
+
+def _owner(scene: Scene, targets: set[str] | None) -> str:
+    """Whom a value of the cluster is of: of all, or of the node asked for, as its share."""
+    return cluster.CLUSTER_TARGET if targets is None else min(targets & {target.name for target in scene.node_targets})
 
 
 def _entry(metric: Metric | Ratio, place: Place, value: float, tick: int | None, reason: str) -> dict[str, Any]:
@@ -200,9 +225,38 @@ def _labels(metric: Metric | Ratio, series: Series) -> tuple[tuple[str, str], ..
     return tuple(pair for pair in series.labels if pair[0] in metric.by)
 
 
-def why(metric: Metric | Ratio, place: Place, scene: Scene, part: Frame) -> str:
+@dataclass
+class Engines:
+    """Which engines feed each deployment, looked up when first asked for."""
+
+    sources: Sources
+    _known: dict[str, set[str]] = field(default_factory=dict)
+
+    def of(self, name: str) -> set[str]:
+        """Names of the engine targets of a deployment."""
+        if name not in self._known:
+            self._known[name] = feeding(name, self.sources)
+        return self._known[name]
+
+
+def why(metric: Metric | Ratio, place: Place, scene: Scene, part: Frame, engines_of: Callable[[str], set[str]]) -> str:
     """Why a metric of a place is not known. part: the samples it would be made of."""
     names = [term.name for term in stored_metrics(metric)]
-    row = next((one for one in scene.targets if one.name == place[0]), None)
-    told = [target_reason(one, names, scene) for one in ([row] if row else scene.targets)]
+    told = [target_reason(one, names, scene) for one in _concerned(metric, place[0], scene, engines_of)]
     return next(filter(None, told), "") or from_samples(metric, part, scene.tick)
+
+
+def _concerned(
+    metric: Metric | Ratio, owner: str, scene: Scene, engines_of: Callable[[str], set[str]]
+) -> list[TargetRow]:
+    """The targets that a value comes from: the one it is of, a deployment's engines, or all of the kinds in a sum."""
+    if owner.startswith(cluster.DEPLOYMENT_PREFIX):
+        feeding_it = engines_of(owner.removeprefix(cluster.DEPLOYMENT_PREFIX))
+        return [target for target in scene.engine_targets if target.name in feeding_it]
+    if metric.scope is not Scope.CLUSTER:
+        return [target for target in scene.targets if target.name == owner]
+    kinds = {"engine" if term.scope is Scope.ENGINE else "node" for term in stored_metrics(metric)}
+    nodes = (owner,) if owner != cluster.CLUSTER_TARGET else tuple(target.name for target in scene.node_targets)
+    return [
+        target for target in scene.targets if target.kind in kinds and (target.kind == "engine" or target.name in nodes)
+    ]

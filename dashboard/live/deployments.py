@@ -50,3 +50,8 @@ def members(sources: Sources, models: Mapping[str, str] | None = None) -> dict[s
 def engines_of(name: str, sources: Sources) -> set[str]:
     """Engine targets of a deployment."""
     return members(sources).get(name, set())
+
+
+def feeding(name: str, sources: Sources) -> set[str]:
+    """Engine targets that a deployment's recorded series come from; where none answered lately, those noted of it."""
+    return engines_of(name, sources) or {target for (target, _), told in noted(sources).items() if told == name}
