@@ -12,7 +12,7 @@ import flask
 from dashboard import theme
 from dashboard.layout.first import first_screen
 from dashboard.layout.shell import shell
-from dashboard.pages import cluster, missing, node, status
+from dashboard.pages import cluster, explore, missing, node, status
 from dashboard.security import script_json
 from dashboard.services import Services
 
@@ -21,7 +21,11 @@ ICON = "data:image/svg+xml," + quote(
     "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16' fill='none' stroke='#1a5fb8' stroke-width='2'>"
     "<circle cx='8' cy='8' r='6.5'/><path d='M8 8l3-3.5'/></svg>"
 )
-MODULES = tuple(sorted(file.stem for file in (ASSETS / "live").glob("*.js") if file.stem != "boot"))
+EXPLORE, MODULES = (
+    tuple(sorted(f"{folder}/{file.stem}" for file in (ASSETS / folder).glob("*.js") if file.stem != "boot"))
+    for folder in ("explore", "live")
+)
+"""Modules that a page will import, so that the browser need not find them one by one."""
 INDEX = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -50,7 +54,8 @@ class App(dash.Dash):
         """The index page: palettes, snapshot, first screen, then what Dash needs."""
         live = self.services.live(0) or {"tick": None, "sentence": self.services.status()["sentence"]}
         assets = self.get_asset_url("").rstrip("/")
-        preloads = "".join(f'<link rel="modulepreload" href="{assets}/live/{name}.js">\n' for name in MODULES)
+        modules = (*MODULES, *(EXPLORE if flask.request.path == explore.PATH else ()))
+        preloads = "".join(f'<link rel="modulepreload" href="{assets}/{name}.js">\n' for name in modules)
         return INDEX.format(
             icon=ICON,
             palette=theme.style_sheet(),
@@ -71,7 +76,7 @@ def create_app(services: Services, **options: Any) -> dash.Dash:
         use_pages=True,
         pages_folder="",
         assets_folder=str(ASSETS),
-        assets_path_ignore=["live"],
+        assets_path_ignore=["live", "explore"],
         update_title=None,
         title="Tachograph",
         serve_locally=True,
@@ -82,6 +87,7 @@ def create_app(services: Services, **options: Any) -> dash.Dash:
     cluster.register()
     status.register(app, services)
     node.register(app, services)
+    explore.register(app)
     missing.register()
     app.layout = shell(services.demo_control)
     _prepare(app, before)

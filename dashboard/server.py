@@ -14,7 +14,7 @@ from flask import Blueprint, Flask
 from gunicorn.app.base import BaseApplication
 
 from dashboard import dispatch, security
-from dashboard.api import demo, health, routes, stream
+from dashboard.api import demo, health, notes, routes, stream
 from dashboard.app import create_app
 from dashboard.config import WebConfig
 from dashboard.process import WebProcess, wall_clock
@@ -51,6 +51,7 @@ def build(process: WebProcess, *, pages: bool = True) -> Flask:
     api = Blueprint("api", __name__, url_prefix="/api/v1")
     routes.register_reading(api, process)
     routes.register_live(api, process)
+    notes.register(api, process.sources)
     routes.register_refusals(api)
     stream.register(api, process)
     if process.config.demo_control_url is not None:

@@ -51,6 +51,7 @@ def described(metric: Metric | Ratio) -> dict[str, Any]:
         "scope": metric.scope.value,
         "group": metric.group,
         "labels": list(metric.by),
+        "across": None if isinstance(metric, Ratio) or metric.kind is Kind.HISTOGRAM else metric.across.value,
         "window_s": metric.window_s if isinstance(metric, Ratio) else None,
         "limits": limits,
         "states": list(metric.states) if metric.kind is Kind.STATE and isinstance(metric, Metric) else [],

@@ -11,7 +11,7 @@ from dash.development.base_component import Component
 
 from dashboard.layout.shell import bar
 from dashboard.layout.static import Raw, render
-from dashboard.pages import cluster, node, status
+from dashboard.pages import cluster, explore, node, status
 
 Message = Mapping[str, Any]
 
@@ -22,6 +22,8 @@ def page_at(path: str) -> Component | None:
         return cluster.page()
     if path == status.PATH:
         return status.page()
+    if path == explore.PATH:
+        return explore.page()
     return node.page(unquote(path.removeprefix(node.PREFIX))) if path.startswith(node.PREFIX) else None
 
 

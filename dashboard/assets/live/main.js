@@ -17,7 +17,7 @@ const MINUTES = 15, KEEP_MS = MINUTES * 60000, AGE_MS = 1000;
 const VIEWS = [Plots, FleetMap, Cards, Tiles];
 const state = new State();
 const waiting = [];
-let charts = null, faults = null, views = [], root = null, linked = true, drawn = 0, cost = 0, asked = false, fresh = null;
+let charts = null, faults = null, explore = null, views = [], root = null, linked = true, drawn = 0, cost = 0, asked = false, fresh = null;
 
 function mount(next) {
   if (next === root) return;
@@ -32,6 +32,12 @@ function mountCharts(place) {
   if (place === (charts?.root ?? null)) return;
   charts?.close();
   charts = place ? new Charts(place, () => state.message?.tick ?? null) : null;
+}
+
+// Explore's scripts are loaded with its page.
+function mountExplore(place) {
+  if (place) explore ??= import("../explore/main.js");
+  explore?.then(({ mount }) => mount(place, () => state.message?.tick ?? null));
 }
 
 function draw() {
@@ -83,6 +89,7 @@ function watch() {
     }
     mount(live ?? first?.querySelector("[data-live-root]") ?? null);
     mountCharts(entry.querySelector("[data-series-node]"));
+    mountExplore(entry.querySelector("[data-explore]") ?? first?.querySelector("[data-explore]") ?? null);
     lookForFragments();
     const panel = entry.querySelector("[data-faults]");
     if (panel) faults ??= new Faults(panel, () => state.message?.nodes.map((node) => node.name) ?? []);

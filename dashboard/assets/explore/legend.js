@@ -1,0 +1,103 @@
+// The legend beside a chart: which line is which, and least, mean, most and newest of what is on the screen. A click on
+// a name isolates its line, a click on its mark hides it.
+
+import { element, setAttribute, setText } from "../live/dom.js";
+import { text } from "./format.js";
+
+const HEADS = ["min", "mean", "max"];
+
+export class Legend {
+  constructor(chart, place) {
+    this.chart = chart;
+    this.place = place;
+    this.rows = new Map();
+    this.table = element("table");
+    this.body = element("tbody");
+    const head = element("thead"), line = element("tr");
+    this.now = element("th", "", "now");
+    line.append(element("th"), ...HEADS.map((word) => element("th", "", word)), this.now);
+    head.append(line);
+    this.table.append(head, this.body);
+    place.append(this.table);
+    this.listen();
+  }
+
+  listen() {
+    const { explorer } = this.chart;
+    this.body.addEventListener("click", (event) => {
+      const button = event.target.closest("button"), name = button?.closest("tr").dataset.name;
+      if (!button) return;
+      if (button.matches(".explore-mark") || event.ctrlKey || event.metaKey || event.shiftKey) explorer.hide(name);
+      else explorer.isolate(name);
+    });
+    const light = (name) => {
+      if (this.chart.strong === name) return;
+      explorer.highlight(name);
+    };
+    this.body.addEventListener("pointerover", (event) => light(event.target.closest("tr")?.dataset.name ?? null));
+    this.body.addEventListener("pointerleave", () => light(null));
+  }
+
+  // Rows for the lines there are; the numbers follow when the server has worked them out.
+  async write(feed) {
+    const { lines, explorer } = this.chart;
+    setText(this.now, explorer.view.range.length ? "now" : "last");
+    if ([...this.rows.keys()].join("\n") !== lines.map((line) => line.name).join("\n")) this.build(lines);
+    this.mark();
+    try {
+      const stats = await feed.summarise(feed.span);
+      if (stats) this.fill(stats);
+    } catch (error) {
+      if (error.name !== "AbortError") this.fill({ of: new Map() });
+    }
+  }
+
+  build(lines) {
+    this.rows.clear();
+    for (const line of lines) {
+      const row = element("tr"), head = element("th"), mark = element("button", "explore-mark"), name = element("button", "explore-name", line.name);
+      row.dataset.name = line.name;
+      mark.type = name.type = "button";
+      mark.style.setProperty("--mark", `var(--${line.colour})`);
+      mark.dataset.dash = line.dash;
+      name.title = line.name;
+      head.scope = "row";
+      head.append(mark, name);
+      row.append(head, ...[...HEADS, "last"].map(() => element("td", "", "")));
+      this.rows.set(line.name, row);
+    }
+    this.body.replaceChildren(...this.rows.values());
+  }
+
+  mark() {
+    const seen = new Set(this.chart.shown().map((line) => line.name)), { only } = this.chart.explorer.view;
+    for (const [name, row] of this.rows) {
+      setAttribute(row, "data-hidden", seen.has(name) ? "" : "true");
+      const [mark, title] = row.firstElementChild.children;
+      setAttribute(mark, "aria-label", `${seen.has(name) ? "Hide" : "Show"} ${name}`);
+      setAttribute(mark, "aria-pressed", String(!seen.has(name)));
+      setAttribute(title, "aria-pressed", String(only === name));
+    }
+  }
+
+  fill(stats) {
+    const { metric, lines } = this.chart;
+    for (const line of lines) {
+      const found = stats.of.get(JSON.stringify(line.labels)) ?? {};
+      const cells = this.rows.get(line.name)?.children;
+      if (cells) told(found, metric).forEach((word, at) => setText(cells[at + 1], word));
+    }
+  }
+}
+
+const sign = (relation) => (relation === "<" || relation === ">" ? relation + "\u00a0" : "");
+
+// [min, mean, max, last] as text. A state has no mean and no order, and a percentile's mean is none. The least of
+// percentiles is at most what stands here: it may lie below the first edge.
+export function told(found, metric) {
+  const say = (value, mark = "") => (value === null || value === undefined ? "–" : mark + text(value, metric.unit, metric.states));
+  if (metric.kind === "state") return ["–", "–", "–", say(found.last)];
+  const last = say(found.last, sign(found.lastRelation));
+  if (metric.kind === "histogram") return [say(found.min, "≤\u00a0"), "–", say(found.max, sign(found.relation)), last];
+  return [say(found.min), metric.kind === "counter" ? "–" : say(found.mean), say(found.max), last];
+}
