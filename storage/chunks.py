@@ -66,7 +66,7 @@ def _whole(values: Floats) -> Ints | None:
     return whole if (whole.astype(np.float64).view(np.int64) == values.view(np.int64)).all() else None
 
 
-def decode(codec: str, blob: bytes | None, first: float | None, into: Floats, what: str) -> None:
+def decode(codec: str, blob: bytes | None, first: float | None, into: Floats, what: object) -> None:
     """Write the numbers of a chunk into float64[n], contiguous.
 
     first: the row's `first`, which a constant is. what: names the chunk in StoreBroken, for one that is damaged, of
@@ -91,14 +91,14 @@ def pack(numbers: Words, family: str) -> bytes:
     return data + SUM.pack(zlib.crc32(data))
 
 
-def unpack(family: str, blob: bytes | None, count: int, what: str) -> Ints:
+def unpack(family: str, blob: bytes | None, count: int, what: object) -> Ints:
     """int64[count] of `pack`."""
     numbers = np.empty(count, dtype=np.int64)
     _reader(family, family, what)(_checked(blob, what), numbers, what)
     return numbers
 
 
-def _checked(blob: bytes | None, what: str) -> memoryview:
+def _checked(blob: bytes | None, what: object) -> memoryview:
     if blob is None or len(blob) < SUM.size:
         raise StoreBroken(f"{what} is damaged: its data is missing")
     data = memoryview(blob)[: -SUM.size]
@@ -107,7 +107,7 @@ def _checked(blob: bytes | None, what: str) -> memoryview:
     return data
 
 
-def _reader(family: str, codec: str, what: str) -> Callable[[memoryview, Words, str], None]:
+def _reader(family: str, codec: str, what: object) -> Callable[[memoryview, Words, object], None]:
     found = _UNPACK.get(family)
     if found is None:
         raise StoreBroken(f"{what} is in a format that this version does not know: {codec!r}")
@@ -118,7 +118,7 @@ def _pack_pco(numbers: Words) -> bytes:
     return bytes(standalone.simple_compress(numbers, LEVEL))
 
 
-def _unpack_pco(data: memoryview, into: Words, what: str) -> None:
+def _unpack_pco(data: memoryview, into: Words, what: object) -> None:
     try:
         progress = standalone.simple_decompress_into(bytes(data), into)
     except (RuntimeError, TypeError) as error:
@@ -133,7 +133,7 @@ def _pack_zlib(numbers: Words) -> bytes:
     return zlib.compress(steps.astype("<u8").view(np.uint8).reshape(-1, 8).T.tobytes(), DEFLATE)
 
 
-def _unpack_zlib(data: memoryview, into: Words, what: str) -> None:
+def _unpack_zlib(data: memoryview, into: Words, what: object) -> None:
     try:
         raw = np.frombuffer(zlib.decompress(data), dtype=np.uint8)
     except zlib.error as error:
@@ -145,4 +145,4 @@ def _unpack_zlib(data: memoryview, into: Words, what: str) -> None:
 
 
 _PACK: Mapping[str, Callable[[Words], bytes]] = {PCO: _pack_pco, ZLIB: _pack_zlib}
-_UNPACK: Mapping[str, Callable[[memoryview, Words, str], None]] = {PCO: _unpack_pco, ZLIB: _unpack_zlib}
+_UNPACK: Mapping[str, Callable[[memoryview, Words, object], None]] = {PCO: _unpack_pco, ZLIB: _unpack_zlib}

@@ -1,65 +1,30 @@
-"""History as a frame: the wanted series of packed rows, on one axis of ticks.
-
-The database joins a minute's rows into one text, and numpy picks the wanted numbers out of it: no Python per row.
-"""
+"""History as a frame: the wanted series of packed rows and sealed hours, on one axis of ticks, without a seam."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
-from sqlalchemy import BigInteger, Connection, Select, case, func, select
+from sqlalchemy import Connection, select
 
-from storage import schema
-from storage.codec import pick, unpack_joined
+from storage import hot, schema, sealed
+from storage.assembly import Table, assemble
 from storage.dialect import Sqlite
-from storage.errors import StoreBroken
-from storage.layouts import Ids, Layouts
-from storage.read import AT_ONCE, HOT
+from storage.layouts import Layouts
+from storage.plan import Wanted, make_plan
 from telemetry.counters import BREAKING, FROM_ZERO, NOMINAL_PER_GAP, mark_steps
 from telemetry.frame import Bools, Floats, Frame, Ints, empty
 from telemetry.model import Series
 
 NOMINAL_MS = 1000.0
 """Interval of a target that has not said its own."""
-SLICE_MS = 60_000
-"""Rows read at once: about a megabyte of text, which stays in the processor's cache."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Which numbers of which rows are wanted. Arrays of layouts are in the order of `layouts`."""
-
-    layouts: Ids  # int64[layout], rising
-    targets: tuple[str, ...]  # of each layout
-    width: Ints  # numbers that a row of this layout sends, 0 where none is wanted
-    count: Ints  # numbers that are wanted of it
-    begin: Ints  # where its own begin in the next two
-    columns: Ints  # places in the row
-    series: Ids  # numbers of the series that stand there
-
-    def mine(self, layout: int) -> Ids:
-        """Series wanted of the layout at this position."""
-        return self.series[self.begin[layout] : self.begin[layout] + self.count[layout]]
-
-
-@dataclass(frozen=True)
-class Piece:
-    """Some rows: tick, instant, position of the layout; and their wanted numbers, one row's after the other's."""
-
-    ticks: Ints
-    at_ms: Floats
-    layout: Ints
-    values: Floats
 
 
 def frame(
     connection: Connection,
     dialect: Sqlite,
     layouts: Layouts,
-    wanted: Callable[[Series], bool] | Collection[str],
+    wanted: Wanted,
     targets: Sequence[str] | None,
     start_ms: int,
     end_ms: int,
@@ -67,116 +32,26 @@ def frame(
     """The wanted series that have rows in start ≤ tick ≤ end, sorted by identity."""
     layouts.refresh(connection)
     known = layouts.series()
-    plan = _plan(layouts, _numbers(known, wanted), targets)
-    pieces = list(_pieces(connection, dialect, plan, start_ms, end_ms)) if len(plan.layouts) else []
-    if not pieces:
+    plan = make_plan(layouts, known, wanted, targets)
+    if not len(plan.layouts):
         return empty()
-    rows = Piece(*(np.concatenate(arrays) for arrays in zip(*map(_fields, pieces), strict=True)))
-    present = {number for layout in np.unique(rows.layout).tolist() for number in plan.mine(layout).tolist()}
-    if not present:
-        return empty()
-    order = sorted(present, key=lambda number: (known[number].target, known[number].metric, known[number].labels))
-    ticks = np.unique(rows.ticks)
-    values, at_ms = _arrays(plan, rows, np.array(order, dtype=np.int64), ticks)
-    series = tuple(known[number] for number in order)
-    steps = _steps(connection, order, ticks)
-    found = Frame(ticks, series, values, at_ms, _breaks(steps, values), _gaps(connection, series))
-    return mark_steps(found, [(series[row], int(ticks[at]), told) for row, at, told in steps if told in FROM_ZERO])
+    hours = sealed.gather(connection, plan, start_ms, end_ms)
+    rows = hot.joined(list(hot.pieces(connection, dialect, plan, hours.clean, start_ms, end_ms)))
+    table = assemble(plan, known, hours, rows)
+    return empty() if table is None else framed(connection, table, known)
 
 
-def _fields(piece: Piece) -> tuple[Ints, Floats, Ints, Floats]:
-    return piece.ticks, piece.at_ms, piece.layout, piece.values
-
-
-def _numbers(known: dict[int, Series], wanted: Callable[[Series], bool] | Collection[str]) -> Ids:
-    if callable(wanted):
-        found = [number for number, series in known.items() if wanted(series)]
-    else:
-        names = frozenset(wanted)
-        found = [number for number, series in known.items() if series.metric in names]
-    return np.array(found, dtype=np.int64)
-
-
-def _plan(layouts: Layouts, wanted: Ids, targets: Sequence[str] | None) -> Plan:
-    """What to read. Other layouts of the targets concerned are in it too: their rows say when a target was read."""
-    found = {
-        number: (target, ids, np.flatnonzero(np.isin(ids, wanted)))
-        for number, (target, ids) in sorted(layouts.layouts(targets).items())
-    }
-    concerned = {target for target, _, columns in found.values() if len(columns)}
-    chosen = {number: entry for number, entry in found.items() if entry[0] in concerned}
-    count = np.array([len(columns) for _, _, columns in chosen.values()], dtype=np.int64)
-    return Plan(
-        layouts=np.array(list(chosen), dtype=np.int64),
-        targets=tuple(target for target, _, _ in chosen.values()),
-        width=np.array([len(ids) if len(columns) else 0 for _, ids, columns in chosen.values()], dtype=np.int64),
-        count=count,
-        begin=np.cumsum(count) - count,
-        columns=np.concatenate([np.zeros(0, np.int64), *(columns for _, _, columns in chosen.values())]),
-        series=np.concatenate([np.zeros(0, np.int64), *(ids[columns] for _, ids, columns in chosen.values())]),
+def framed(connection: Connection, table: Table, known: Mapping[int, Series]) -> Frame:
+    """A table as a frame: with gaps, restarts, and the zeros before first uses, written into the table's own values."""
+    series = tuple(known[number] for number in table.order)
+    steps = _steps(connection, table.order, table.ticks)
+    breaks = _breaks(steps, table.values)
+    found = Frame(
+        table.ticks, series, table.values, table.at_ms, breaks, gaps(connection, [one.target for one in series])
     )
-
-
-def _pieces(connection: Connection, dialect: Sqlite, plan: Plan, start: int, end: int) -> Iterator[Piece]:
-    query = _query(dialect, plan)
-    first = func.min(HOT.tick, type_=BigInteger)
-    while start <= end:
-        stop = min(start + SLICE_MS, end + 1)
-        texts = tuple(connection.execute(query.where(HOT.tick >= start, HOT.tick < stop)).one())
-        if texts[0] is None:
-            found = connection.scalar(select(first).where(HOT.tick >= stop, HOT.tick <= end))
-            start = end + 1 if found is None else found
-            continue
-        yield _piece(plan, texts)
-        start = stop
-
-
-def _query(dialect: Sqlite, plan: Plan) -> Select[*tuple[Any, ...]]:
-    """Texts of ticks, instants, layouts and data, each joined over rows in one order; no data where none is wanted."""
-    idle = plan.layouts[plan.width == 0].tolist()
-    data = case((HOT.layout.not_in(idle), HOT.data)) if idle else HOT.data
-    texts = select(*(dialect.joined(column) for column in (HOT.tick, HOT.at_ms, HOT.layout, data)))
-    names = sorted(set(plan.targets))
-    if len(names) < AT_ONCE:
-        return texts.where(HOT.target.in_(names))  # the plan has all layouts of its targets
-    return texts.where(HOT.layout.in_(plan.layouts.tolist()))
-
-
-def _piece(plan: Plan, texts: Sequence[bytes | None]) -> Piece:
-    ticks, at_ms, numbers = (unpack_joined(text) for text in texts[:3])
-    layout = np.searchsorted(plan.layouts, numbers.astype(np.int64))
-    width = plan.width[layout]
-    count = plan.count[layout]
-    place = plan.columns[_runs(plan.begin[layout], count)] + np.repeat(np.cumsum(width) - width, count)
-    try:
-        values = pick(texts[3] or b"", int(width.sum()), place)
-    except ValueError as error:
-        raise StoreBroken(f"rows from tick {ticks[0]:.0f} on do not fit their layouts: {error}") from error
-    return Piece(ticks.astype(np.int64), at_ms, layout, values)
-
-
-def _runs(begin: Ints, count: Ints) -> Ints:
-    """begin[0], begin[0]+1, … (count[0] of them), begin[1], …"""
-    done = np.cumsum(count) - count
-    return np.repeat(begin - done, count) + np.arange(int(count.sum()))
-
-
-def _arrays(plan: Plan, rows: Piece, order: Ids, ticks: Ints) -> tuple[Floats, Floats]:
-    """float64[series, tick] values and instants. A series' instant is that of its target, with or without a number."""
-    sorting = np.argsort(order)
-    row_of = sorting[np.searchsorted(order, plan.series, sorter=sorting).clip(max=len(order) - 1)]
-    at = np.searchsorted(ticks, rows.ticks)
-    count = plan.count[rows.layout]
-    values = np.full((len(order), len(ticks)), np.nan)
-    values[row_of[_runs(plan.begin[rows.layout], count)], np.repeat(at, count)] = rows.values
-    at_ms = np.full((len(order), len(ticks)), np.nan)
-    for target in sorted(set(plan.targets)):
-        mine = np.array([name == target for name in plan.targets])
-        its = mine[rows.layout]
-        numbers = np.unique(np.concatenate([plan.mine(layout) for layout in np.flatnonzero(mine).tolist()]))
-        series = np.flatnonzero(np.isin(order, numbers))
-        at_ms[series[:, None], at[its][None, :]] = rows.at_ms[its][None, :]
-    return values, at_ms
+    return mark_steps(
+        found, [(series[row], int(table.ticks[at]), told) for row, at, told in steps if told in FROM_ZERO]
+    )
 
 
 def _steps(connection: Connection, order: Sequence[int], ticks: Ints) -> list[tuple[int, int, str]]:
@@ -204,7 +79,8 @@ def _breaks(steps: Sequence[tuple[int, int, str]], values: Floats) -> Bools:
     return breaks
 
 
-def _gaps(connection: Connection, series: Sequence[Series]) -> Floats:
+def gaps(connection: Connection, targets: Sequence[str]) -> Floats:
+    """What is a gap of each of these targets, by its present interval: float64[target], milliseconds."""
     query = select(schema.target.c.name, schema.target.c.interval_ms)
-    gaps = {name: NOMINAL_PER_GAP * interval for name, interval in connection.execute(query)}
-    return np.array([gaps.get(entry.target, NOMINAL_PER_GAP * NOMINAL_MS) for entry in series])
+    known = {name: NOMINAL_PER_GAP * interval for name, interval in connection.execute(query)}
+    return np.array([known.get(target, NOMINAL_PER_GAP * NOMINAL_MS) for target in targets])

@@ -8,14 +8,64 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from sqlalchemy import Connection, inspect, select, update
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Connection,
+    Double,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    inspect,
+    select,
+    text,
+    update,
+)
 
 from storage import schema
 from storage.database import Database
 from storage.errors import StoreBroken, StoreNewer, StoreNotReady
 
 Step = Callable[[Connection], None]
-STEPS: Mapping[int, Step] = {}
+
+
+def _sealed_hours(connection: Connection) -> None:
+    """Tables of sealed hours."""
+    late = text("late = 1")
+    summary = ("first", "last", "min", "max", "sum", "gain", "seconds")
+    made = MetaData()
+    Table(
+        "clock",
+        made,
+        Column("target", Text, primary_key=True),
+        Column("hour", BigInteger, primary_key=True, autoincrement=False),
+        Column("n", Integer, nullable=False),
+        Column("first_tick", BigInteger, nullable=False),
+        Column("last_tick", BigInteger, nullable=False),
+        Column("late", Integer, nullable=False),
+        Column("codec", Text, nullable=False),
+        Column("data", LargeBinary),
+        Index("clock_hour", "hour", "target", "n", "first_tick", "last_tick", "late", "codec"),
+        Index("clock_late", "target", "hour", sqlite_where=late, postgresql_where=late),
+    )
+    Table(
+        "chunk",
+        made,
+        Column("series", Integer, primary_key=True, autoincrement=False),
+        Column("hour", BigInteger, primary_key=True, autoincrement=False),
+        Column("n", Integer, nullable=False),
+        *(Column(name, Double) for name in summary),
+        Column("codec", Text, nullable=False),
+        Column("data", LargeBinary),
+        Index("chunk_summary", "series", "hour", "n", *summary),
+    )
+    made.create_all(connection, checkfirst=False)
+
+
+STEPS: Mapping[int, Step] = {2: _sealed_hours}
 """Version reached → what makes it out of the version before."""
 
 

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, Double, Index, Integer, MetaData, Table, Text, UniqueConstraint
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Double,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
 
-VERSION = 1
+VERSION = 2
 """Number of the last migration; what `meta` says under "schema"."""
 
 tables = MetaData()
@@ -40,6 +52,42 @@ hot = Table(
     Column("at_ms", BigInteger, nullable=False),
     Column("layout", Integer, nullable=False),
     Column("data", Text, nullable=False),  # JSON array, null = no number
+)
+
+# A sealed hour of a target: its ticks, instants and layouts. Blobs last, so that what stands before is read without.
+clock = Table(
+    "clock",
+    tables,
+    Column("target", Text, primary_key=True),
+    Column("hour", BigInteger, primary_key=True, autoincrement=False),  # start
+    Column("n", Integer, nullable=False),
+    Column("first_tick", BigInteger, nullable=False),
+    Column("last_tick", BigInteger, nullable=False),
+    Column("late", Integer, nullable=False),  # 1 = rows came since
+    Column("codec", Text, nullable=False),
+    Column("data", LargeBinary),
+    Index("clock_hour", "hour", "target", "n", "first_tick", "last_tick", "late", "codec"),
+    Index("clock_late", "target", "hour", sqlite_where=text("late = 1"), postgresql_where=text("late = 1")),
+)
+
+# An ordinary table with an index that holds the summaries: without rowids the blobs would overflow most pages, and
+# with the summaries beside them months of summaries would drag all blobs through memory.
+chunk = Table(
+    "chunk",
+    tables,
+    Column("series", Integer, primary_key=True, autoincrement=False),
+    Column("hour", BigInteger, primary_key=True, autoincrement=False),
+    Column("n", Integer, nullable=False),
+    Column("first", Double),
+    Column("last", Double),
+    Column("min", Double),
+    Column("max", Double),
+    Column("sum", Double),
+    Column("gain", Double),
+    Column("seconds", Double),
+    Column("codec", Text, nullable=False),
+    Column("data", LargeBinary),
+    Index("chunk_summary", "series", "hour", "n", "first", "last", "min", "max", "sum", "gain", "seconds"),
 )
 
 commit_log = Table(

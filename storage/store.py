@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from storage import asks, history, read, upkeep
+from storage import asks, chunks, history, read, upkeep
 from storage.database import Database
 from storage.dialect import Sqlite
+from storage.late import Late
 from storage.layouts import Layouts
 from storage.migrations import bring_up_to_date
 from storage.records import Absence, Batch, Command, Commit, Episode, Event, Fact, Offset, Row, TargetRow
+from storage.seal import Sealer
 from storage.write import Writer
 from telemetry.frame import Frame
 from telemetry.model import Series
 
 
-def open_store(url: str, *, writer: bool, now_ms: int, busy_ms: int = 2000) -> Store:
+def open_store(url: str, *, writer: bool, now_ms: int, busy_ms: int = 2000, codec: str = chunks.PCO) -> Store:
     """Open the store at `sqlite:///path.db` or a bare path; the writer creates and migrates it.
 
-    busy_ms: how long a write waits for the lock before it raises StoreBusy.
+    busy_ms: how long a write waits for the lock before it raises StoreBusy. codec: what sealed hours are written in,
+    one of `storage.chunks.FAMILIES`; all are read.
     StoreError, with a sentence, when it cannot be: see `storage.errors` for the kinds.
     """
     database = Database(url, writer=writer, busy_ms=busy_ms)
@@ -28,7 +31,7 @@ def open_store(url: str, *, writer: bool, now_ms: int, busy_ms: int = 2000) -> S
     except BaseException:
         database.close()
         raise
-    return Store(database)
+    return Store(database, codec)
 
 
 def refuse_claimed(url: str) -> None:
@@ -39,10 +42,12 @@ def refuse_claimed(url: str) -> None:
 class Store:
     """One open store; every method may be called from any thread, none from a forked child."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, codec: str = chunks.PCO) -> None:
         self._database = database
         self._layouts = Layouts(database)
-        self._writer = Writer(database, self._layouts)
+        late = Late()
+        self._writer = Writer(database, self._layouts, late)
+        self._sealer = Sealer(database, self._layouts, late, codec)
 
     def claim(self) -> None:
         """Be this store's one collector until `close`, or until the process ends; StoreTaken when another is."""
@@ -117,6 +122,13 @@ class Store:
         """
         with self._database.reading() as connection:
             return history.frame(connection, self._database.dialect, self._layouts, wanted, targets, start_ms, end_ms)
+
+    def seal(self, target: str, hour: int, now_ms: int) -> bool:
+        """Seal an hour (its start) of a target, what came late for it included; False when there is nothing to seal.
+
+        May be repeated, and stopped anywhere: every sample can be read exactly once all the time. StoreBusy, StoreFull.
+        """
+        return self._sealer.seal(target, hour, now_ms)
 
     def facts(self, target: str | None = None, at_ms: int | None = None, name: str | None = None) -> list[Fact]:
         """Facts, all or those true at an instant, by target, name and time."""

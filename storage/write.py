@@ -12,6 +12,7 @@ from sqlalchemy.sql.dml import Insert
 from storage import schema
 from storage.codec import pack, text_of
 from storage.database import Database
+from storage.late import Late, mark_late
 from storage.layouts import Layouts
 from storage.read import open_facts
 from storage.records import Absence, Batch, Commit, Episode, Event, Fact, Offset, Row, TargetRow
@@ -46,9 +47,10 @@ def record_values(record: Absence | Fact | Event | Episode | TargetRow) -> Value
 class Writer:
     """Writes batches; remembers which facts hold, so that repeating them costs nothing."""
 
-    def __init__(self, database: Database, layouts: Layouts) -> None:
+    def __init__(self, database: Database, layouts: Layouts, late: Late) -> None:
         self._database = database
         self._layouts = layouts
+        self._late = late
         self._facts: dict[tuple[str, str], Fact] | None = None
         dialect = database.dialect
         self._insert = {table.name: dialect.insert(table) for table in (schema.hot,)}
@@ -73,6 +75,7 @@ class Writer:
         with self._database.writing() as connection:
             for statement, rows in work:
                 connection.execute(statement, rows)
+            mark_late(connection, self._late.hours(connection, batch.rows, now_ms))
             for fact in news:
                 self._write_fact(connection, fact)
             key = connection.execute(insert(schema.commit_log), log).inserted_primary_key

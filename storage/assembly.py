@@ -1,0 +1,147 @@
+"""Rows and sealed hours put together on one axis of ticks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+
+from storage import chunks
+from storage.clocks import Place
+from storage.errors import StoreBroken
+from storage.hot import Piece
+from storage.plan import Plan, runs
+from storage.sealed import Blob, Sealed, Stretch, present, union
+from telemetry.frame import Floats, Ints
+from telemetry.model import Series
+
+Columns = slice | Ints
+
+
+@dataclass(frozen=True)
+class Table:
+    """Samples as they were stored: order (numbers of the series), int64[tick], float64[series, tick] each."""
+
+    order: Sequence[int]
+    ticks: Ints
+    values: Floats
+    at_ms: Floats
+
+
+def assemble(plan: Plan, known: Mapping[int, Series], sealed: Sealed, rows: Piece) -> Table | None:
+    """Everything on one axis, series sorted by identity; None when no wanted series was present.
+
+    Of a sealed hour that got late rows both are taken; where both have a tick, the sealed one counts.
+    """
+    rows = _without_sealed(plan, sealed, rows)
+    found = {number for one in sealed.stretches for number in present(plan, one.reading.layout)}
+    found |= {number for position in np.unique(rows.layout).tolist() for number in plan.mine(position).tolist()}
+    if not found:
+        return None
+    order = sorted(found, key=lambda number: (known[number].target, known[number].metric, known[number].labels))
+    ticks, columns = _axis(sealed.stretches, rows)
+    shape = (len(order), len(ticks))
+    table = Table(order, ticks, np.full(shape, np.nan), np.full(shape, np.nan))
+    rows_of = _rows_of(plan, order)
+    _place_chunks(plan, known, sealed, columns, table)
+    _place_rows(plan, rows, table)
+    _place_instants(plan, sealed.stretches, columns, rows, rows_of, table)
+    return table
+
+
+def _without_sealed(plan: Plan, sealed: Sealed, rows: Piece) -> Piece:
+    """Rows but those that are in a sealed hour, too."""
+    twice = np.zeros(len(rows.ticks), dtype=bool)
+    for stretch in sealed.stretches:
+        if stretch.late:
+            own = np.array([name == stretch.target for name in plan.targets])
+            twice |= own[rows.layout] & np.isin(rows.ticks, stretch.reading.ticks)
+    return rows.without(plan, twice) if twice.any() else rows
+
+
+def _axis(stretches: Sequence[Stretch], rows: Piece) -> tuple[Ints, list[Columns]]:
+    """All ticks, rising, and the columns of each stretch among them."""
+    hours = [list(some) for _, some in groupby(sorted(stretches, key=_hour), key=_hour)]
+    unions = [union([one.reading.ticks for one in some]) for some in hours]
+    ticks = np.concatenate([*unions, np.unique(rows.ticks)])
+    if not (np.diff(ticks) > 0).all():
+        ticks = np.unique(ticks)
+    return ticks, [_columns(ticks, one.reading.ticks) for one in stretches]
+
+
+def _hour(stretch: Stretch) -> int:
+    return stretch.hour
+
+
+def _columns(ticks: Ints, own: Ints) -> Columns:
+    low, high = np.searchsorted(ticks, own[[0, -1]]).tolist()
+    return slice(low, high + 1) if high + 1 - low == len(own) else np.searchsorted(ticks, own)
+
+
+def _rows_of(plan: Plan, order: Sequence[int]) -> dict[str, Ints]:
+    """Rows of each target."""
+    found: dict[str, set[int]] = {}
+    for position, target in enumerate(plan.targets):
+        found.setdefault(target, set()).update(plan.mine(position).tolist())
+    return {
+        target: np.flatnonzero(np.isin(np.array(order, dtype=np.int64), list(numbers)))
+        for target, numbers in found.items()
+    }
+
+
+def _place_chunks(
+    plan: Plan, known: Mapping[int, Series], sealed: Sealed, columns: Sequence[Columns], table: Table
+) -> None:
+    row_of = {number: row for row, number in enumerate(table.order)}
+    for stretch, where in zip(sealed.stretches, columns, strict=True):
+        for number in present(plan, stretch.reading.layout):
+            place = Place("chunk", known[number], stretch.hour)
+            blob = sealed.blobs.get((number, stretch.hour))
+            if blob is None:
+                raise StoreBroken(f"{place} is missing")
+            line = table.values[row_of[number]]
+            if stretch.whole and isinstance(where, slice):
+                codec, first, data = blob
+                chunks.decode(codec, data, first, line[where], place)
+            else:
+                line[where] = _decoded(blob, stretch.count, place)[stretch.inside]
+
+
+def _decoded(blob: Blob, count: int, place: Place) -> Floats:
+    codec, first, data = blob
+    into = np.empty(count)
+    chunks.decode(codec, data, first, into, place)
+    return into
+
+
+def _place_rows(plan: Plan, rows: Piece, table: Table) -> None:
+    order = np.array(table.order, dtype=np.int64)
+    sorting = np.argsort(order)
+    row_of = sorting[np.searchsorted(order, plan.series, sorter=sorting).clip(max=len(order) - 1)]
+    count = plan.count[rows.layout]
+    at = np.repeat(np.searchsorted(table.ticks, rows.ticks), count)
+    table.values[row_of[runs(plan.begin[rows.layout], count)], at] = rows.values
+
+
+def _place_instants(
+    plan: Plan,
+    stretches: Sequence[Stretch],
+    columns: Sequence[Columns],
+    rows: Piece,
+    rows_of: Mapping[str, Ints],
+    table: Table,
+) -> None:
+    """A series' instant is that of its target, with or without a number."""
+    for stretch, where in zip(stretches, columns, strict=True):
+        mine = rows_of[stretch.target]
+        if len(mine):
+            table.at_ms[mine[0], where] = stretch.reading.at_ms
+    at = np.searchsorted(table.ticks, rows.ticks)
+    for target, mine in rows_of.items():
+        if not len(mine):
+            continue
+        its = np.array([name == target for name in plan.targets])[rows.layout]
+        table.at_ms[mine[0], at[its]] = rows.at_ms[its]
+        table.at_ms[mine[1:]] = table.at_ms[mine[0]]

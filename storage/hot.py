@@ -1,0 +1,108 @@
+"""Packed rows as arrays: the wanted numbers of the hours that are not sealed.
+
+The database joins a minute's rows into one text, and numpy picks the wanted numbers out of it: no Python per row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sqlalchemy import BigInteger, Connection, Select, case, func, select
+
+from storage.codec import pick, unpack_joined
+from storage.dialect import Sqlite
+from storage.errors import StoreBroken
+from storage.plan import Plan, runs
+from storage.read import AT_ONCE, HOT
+from telemetry.frame import Bools, Floats, Ints
+from telemetry.summary import HOUR_MS, hour_of
+
+SLICE_MS = 60_000
+"""Rows read at once: about a megabyte of text, which stays in the processor's cache."""
+FIRST = select(func.min(HOT.tick, type_=BigInteger))
+Hours = Collection[tuple[str, int]]
+"""(target, start of the hour)"""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some rows: tick, instant, position of the layout; and their wanted numbers, one row's after the other's."""
+
+    ticks: Ints
+    at_ms: Floats
+    layout: Ints
+    values: Floats
+
+    def without(self, plan: Plan, rows: Bools) -> Piece:
+        """All but these rows."""
+        kept = ~rows
+        numbers = np.repeat(kept, plan.count[self.layout])
+        return Piece(self.ticks[kept], self.at_ms[kept], self.layout[kept], self.values[numbers])
+
+
+def joined(pieces: Sequence[Piece]) -> Piece:
+    """Pieces as one."""
+    none = np.zeros(0, np.int64)
+    return Piece(
+        np.concatenate([none, *(piece.ticks for piece in pieces)]),
+        np.concatenate([np.zeros(0), *(piece.at_ms for piece in pieces)]),
+        np.concatenate([none, *(piece.layout for piece in pieces)]),
+        np.concatenate([np.zeros(0), *(piece.values for piece in pieces)]),
+    )
+
+
+def pieces(connection: Connection, dialect: Sqlite, plan: Plan, sealed: Hours, start: int, end: int) -> Iterator[Piece]:
+    """Rows of start ≤ tick ≤ end, but of the target-hours that are sealed."""
+    everybody = frozenset(plan.targets)
+    at: int | None = start if everybody else None
+    while at is not None:
+        hour = hour_of(at)
+        bound = min(end, hour + HOUR_MS - 1)
+        wanted = sorted(name for name in everybody if (name, hour) not in sealed)
+        if wanted:
+            yield from _hour(connection, dialect, plan, wanted, at, bound)
+        at = connection.scalar(FIRST.where(HOT.tick > bound, HOT.tick <= end))
+
+
+def _hour(
+    connection: Connection, dialect: Sqlite, plan: Plan, targets: Sequence[str], start: int, end: int
+) -> Iterator[Piece]:
+    query = _query(dialect, plan, targets)
+    mine = HOT.target.in_(targets) if len(targets) < AT_ONCE else HOT.target.is_not(None)
+    at = connection.scalar(FIRST.where(HOT.tick >= start, HOT.tick <= end, mine))
+    while at is not None and at <= end:
+        stop = min(at + SLICE_MS, end + 1)
+        texts = tuple(connection.execute(query.where(HOT.tick >= at, HOT.tick < stop)).one())
+        if texts[0] is None:
+            at = connection.scalar(FIRST.where(HOT.tick >= stop, HOT.tick <= end, mine))
+            continue
+        yield _piece(plan, texts)
+        at = stop
+
+
+def _query(dialect: Sqlite, plan: Plan, targets: Sequence[str]) -> Select[*tuple[Any, ...]]:
+    """Texts of ticks, instants, layouts and data, each joined over rows in one order; no data where none is wanted."""
+    idle = plan.layouts[plan.width == 0].tolist()
+    data = case((HOT.layout.not_in(idle), HOT.data)) if idle else HOT.data
+    texts = select(*(dialect.joined(column) for column in (HOT.tick, HOT.at_ms, HOT.layout, data)))
+    if len(targets) < AT_ONCE:
+        return texts.where(HOT.target.in_(targets))  # the plan has all layouts of its targets
+    chosen = set(targets)
+    own = [number for number, name in zip(plan.layouts.tolist(), plan.targets, strict=True) if name in chosen]
+    return texts.where(HOT.layout.in_(own))
+
+
+def _piece(plan: Plan, texts: Sequence[bytes | None]) -> Piece:
+    ticks, at_ms, numbers = (unpack_joined(text) for text in texts[:3])
+    layout = plan.position(numbers.astype(np.int64))
+    width = plan.width[layout]
+    count = plan.count[layout]
+    place = plan.columns[runs(plan.begin[layout], count)] + np.repeat(np.cumsum(width) - width, count)
+    try:
+        values = pick(texts[3] or b"", int(width.sum()), place)
+    except ValueError as error:
+        raise StoreBroken(f"rows from tick {ticks[0]:.0f} on do not fit their layouts: {error}") from error
+    return Piece(ticks.astype(np.int64), at_ms, layout, values)

@@ -1,0 +1,74 @@
+"""Which numbers of which rows a question wants, worked out once from the layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from storage.layouts import Ids, Layouts
+from telemetry.frame import Ints
+from telemetry.model import Series
+
+Wanted = Callable[[Series], bool] | Collection[str] | None
+"""A test of a series, or names of metrics; None is every series, and every target even if it has none."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which numbers of which rows are wanted. Arrays of layouts are in the order of `layouts`."""
+
+    layouts: Ids  # int64[layout], rising
+    targets: tuple[str, ...]  # of each layout
+    width: Ints  # numbers that a row of this layout sends, 0 where none is wanted
+    count: Ints  # numbers that are wanted of it
+    begin: Ints  # where its own begin in the next two
+    columns: Ints  # places in the row
+    series: Ids  # numbers of the series that stand there
+
+    def mine(self, layout: int) -> Ids:
+        """Series wanted of the layout at this position."""
+        return self.series[self.begin[layout] : self.begin[layout] + self.count[layout]]
+
+    def position(self, numbers: Ids) -> Ints:
+        """Positions of layouts in `layouts`, which holds every layout of the targets concerned."""
+        return np.asarray(np.searchsorted(self.layouts, numbers), dtype=np.int64)
+
+
+def make_plan(layouts: Layouts, known: Mapping[int, Series], wanted: Wanted, targets: Sequence[str] | None) -> Plan:
+    """What to read. Other layouts of the targets concerned are in it too: their rows say when a target was read."""
+    ids = _numbers(known, wanted)
+    found = {
+        number: (target, own, np.flatnonzero(np.isin(own, ids)))
+        for number, (target, own) in sorted(layouts.layouts(targets).items())
+    }
+    concerned = {target for target, _, columns in found.values() if len(columns) or wanted is None}
+    chosen = {number: entry for number, entry in found.items() if entry[0] in concerned}
+    count = np.array([len(columns) for _, _, columns in chosen.values()], dtype=np.int64)
+    return Plan(
+        layouts=np.array(list(chosen), dtype=np.int64),
+        targets=tuple(target for target, _, _ in chosen.values()),
+        width=np.array([len(own) if len(columns) else 0 for _, own, columns in chosen.values()], dtype=np.int64),
+        count=count,
+        begin=np.cumsum(count) - count,
+        columns=np.concatenate([np.zeros(0, np.int64), *(columns for _, _, columns in chosen.values())]),
+        series=np.concatenate([np.zeros(0, np.int64), *(own[columns] for _, own, columns in chosen.values())]),
+    )
+
+
+def _numbers(known: Mapping[int, Series], wanted: Wanted) -> Ids:
+    if wanted is None:
+        found = list(known)
+    elif callable(wanted):
+        found = [number for number, series in known.items() if wanted(series)]
+    else:
+        names = frozenset(wanted)
+        found = [number for number, series in known.items() if series.metric in names]
+    return np.array(found, dtype=np.int64)
+
+
+def runs(begin: Ints, count: Ints) -> Ints:
+    """begin[0], begin[0]+1, … (count[0] of them), begin[1], …"""
+    done = np.cumsum(count) - count
+    return np.repeat(begin - done, count) + np.arange(int(count.sum()))
