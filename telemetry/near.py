@@ -11,12 +11,10 @@ from telemetry import ratios
 from telemetry.fleet import fold
 from telemetry.frame import Floats, Frame, Ints
 from telemetry.model import Fold, Kind, Metric, Ratio, Series
-from telemetry.percentiles import percentiles
+from telemetry.percentiles import Labels, percentiles
 from telemetry.quantiles import SIDES
 from telemetry.query import Line, Query
 from telemetry.rollup import envelope, folded, slots
-
-Labels = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)

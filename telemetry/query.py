@@ -9,7 +9,7 @@ from telemetry import catalog, ratios
 from telemetry.counters import NOMINAL_PER_GAP
 from telemetry.frame import Floats, Ints
 from telemetry.model import PARTS, Fold, Kind, Metric, Ratio, Scope, Series, Unit, part
-from telemetry.percentiles import WINDOW_MS
+from telemetry.percentiles import WINDOW_MS, Labels
 from telemetry.rates import rate
 from telemetry.rollup import bins_of
 
@@ -101,7 +101,7 @@ class Query:
         crosses = isinstance(self.metric, Ratio) and self.metric.scope is Scope.CLUSTER
         return None if self.targets is None or crosses else sorted(self.targets)
 
-    def group(self, series: Series) -> tuple[tuple[str, str], ...]:
+    def group(self, series: Series) -> Labels:
         """Labels of the line that a series belongs to, as sorted pairs after the target; none of a total."""
         ratio = self.ratio
         if self.total or (ratio is not None and ratio.scope is Scope.CLUSTER):

@@ -1,0 +1,142 @@
+"""Summaries laid out on bins of whole hours, and what follows from several series of one hour together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from telemetry.frame import Bools, Floats, Ints
+from telemetry.model import Series
+from telemetry.summary import HOUR_MS, Summaries
+
+TOLERANCE = 0.005
+"""Lengths that differ by less are taken as equal: 18 s of an hour, about what a silence leaves open in a sum."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Hours of several series on bins. t_ms: int64[bin], starts. cap_s: float64[bin, hour], length of each hour that is
+    over; all others float64[series, bin, hour of the bin], count 0 and NaN where nothing is known, as in `Summaries`.
+
+    before_count, before_last: float64[series, bin], of the hour before the first one of a bin.
+    """
+
+    series: tuple[Series, ...]
+    t_ms: Ints
+    cap_s: Floats
+    count: Floats
+    first: Floats
+    last: Floats
+    minimum: Floats
+    maximum: Floats
+    total: Floats
+    gain: Floats
+    seconds: Floats
+    before_count: Floats
+    before_last: Floats
+
+    def take(self, rows: Sequence[int]) -> Grid:
+        """These rows, in this order."""
+        index = np.asarray(rows, dtype=np.intp)
+        kept = {name: getattr(self, name)[index] for name in (*MEASURES, "before_count", "before_last")}
+        return replace(self, series=tuple(self.series[row] for row in rows), **kept)
+
+
+MEASURES = tuple(field.name for field in fields(Summaries) if field.name not in ("hours", "series"))
+
+
+def lay_out(
+    summaries: Summaries, rows: Sequence[int], span: tuple[int, int], bins: tuple[int, int], until_ms: float | None
+) -> Grid | None:
+    """These rows of the hours that overlap the closed span, in bins (origin, width) of whole hours; None without any.
+
+    The bins run from that of the span's start to the last one in which something is known. until_ms: end of what was watched.
+    """
+    origin, width = bins
+    begin = (span[0] - origin) // width * width + origin
+    skipped = span[0] // HOUR_MS - begin // HOUR_MS
+    counts, hours = summaries.count[list(rows)], summaries.hours
+    known = hours[(counts > 0).any(axis=0) & (hours >= span[0] // HOUR_MS * HOUR_MS) & (hours <= span[1])]
+    if not len(known):
+        return None
+    count, per_bin = int((known[-1] - begin) // width) + 1, width // HOUR_MS
+    place = (hours - begin) // HOUR_MS + 1  # the first column is the hour before the first bin
+    inside = (place >= 0) & (place <= count * per_bin) & (hours <= span[1])
+    first = np.maximum(np.arange(count) * per_bin, skipped)
+    laid, before = {}, {}
+    for name in MEASURES:
+        flat = np.full((len(rows), count * per_bin + 1), 0.0 if name == "count" else np.nan)
+        flat[:, place[inside]] = getattr(summaries, name)[list(rows)][:, inside]
+        before[name] = flat[:, first]
+        flat[:, 1 : skipped + 1] = 0.0 if name == "count" else np.nan
+        laid[name] = flat[:, 1:].reshape(len(rows), count, per_bin)
+    t_ms = begin + np.arange(count, dtype=np.int64) * width
+    starts = (begin + np.arange(count * per_bin) * HOUR_MS).reshape(count, per_bin)
+    over = np.full(starts.shape, HOUR_MS) if until_ms is None else np.clip(until_ms - starts, 0, HOUR_MS)
+    series = tuple(summaries.series[row] for row in rows)
+    return Grid(series, t_ms, over / 1000.0, **laid, before_count=before["count"], before_last=before["last"])
+
+
+def least(values: Floats, axis: int = -1) -> Floats:
+    """Smallest known value along an axis, NaN where there is none."""
+    return np.asarray(np.fmin.reduce(values, axis=axis))
+
+
+def largest(values: Floats, axis: int = -1) -> Floats:
+    """Largest known value along an axis, NaN where there is none."""
+    return np.asarray(np.fmax.reduce(values, axis=axis))
+
+
+def edge(grid: Grid, name: str, *, newest: bool) -> Floats:
+    """A measure of the first or last known hour of each bin: float64[series, bin]."""
+    known = grid.count > 0
+    place = known.shape[2] - 1 - np.argmax(known[:, :, ::-1], axis=2) if newest else np.argmax(known, axis=2)
+    return np.asarray(np.take_along_axis(getattr(grid, name), place[:, :, np.newaxis], axis=2)[:, :, 0])
+
+
+def divided(above: Floats, below: Floats) -> Floats:
+    """above ∕ below, NaN where there is nothing below."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(below > 0, above / below, np.nan)
+
+
+def alike(lengths: Floats) -> Bools:
+    """Whether the lengths along the first axis are the same, those that are 0 or unknown aside."""
+    known = np.where(lengths > 0, lengths, np.nan)
+    if not len(known):
+        return np.ones(lengths.shape[1:], dtype=bool)
+    high, low = largest(known, 0), least(known, 0)
+    return np.asarray(np.isnan(high) | (high - low <= TOLERANCE * high))
+
+
+def watched(series: Sequence[Series], seconds: Floats, cap_s: Floats) -> tuple[Floats, Bools]:
+    """Time of each hour in which any of several series was watched, and whether that is certain.
+
+    seconds: float64[series, bin, hour], length of the known steps of each. Two that were watched for half an hour were
+    it together, or one after the other: the time is certain where the longest of them leaves no room for the others.
+    """
+    known = np.where(seconds > 0, seconds, 0.0)
+    longest = known.max(axis=0)
+    bound = np.zeros(longest.shape)
+    for rows in _of_one_page(series):
+        mine = known[rows]
+        bound += np.where(alike(mine), mine.max(axis=0), mine.sum(axis=0))
+    return longest, longest >= (1 - TOLERANCE) * np.minimum(bound, cap_s)
+
+
+def _of_one_page(series: Sequence[Series]) -> list[list[int]]:
+    """Rows that were watched together where they were it equally long. An engine with another model is another page."""
+    rows: dict[tuple[str, str | None], list[int]] = {}
+    for row, one in enumerate(series):
+        rows.setdefault((one.target, one.label("model")), []).append(row)
+    return list(rows.values())
+
+
+def by_target(series: Sequence[Series]) -> dict[str, list[int]]:
+    """Rows of each target."""
+    rows: dict[str, list[int]] = {}
+    for row, one in enumerate(series):
+        rows.setdefault(one.target, []).append(row)
+    return rows
