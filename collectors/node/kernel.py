@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from collectors.node.figures import count
-from collectors.node.kernel_lines import Line, meaning
+from collectors.node.kernel_lines import Line, may_concern, meaning
 from collectors.node.machine import Machine
 from collectors.node.reading import Read, Reading, Round, collector, failed, nothing_here
 from telemetry.catalog import host
@@ -67,7 +67,7 @@ class KernelLog:
 
     def news(self) -> Iterator[tuple[float, Line]]:
         """(seconds since boot, meaning) of each new line that means something."""
-        for record in self._records():
+        for record in filter(may_concern, self._records()):
             parsed = parse_record(record.decode("utf-8", "replace"))
             line = meaning(parsed[1]) if parsed else None
             if parsed and line:

@@ -7,12 +7,15 @@ import re
 from collectors.node.figures import count
 from collectors.node.machine import COLD_S, Machine
 from collectors.node.memory import KIB
-from collectors.node.reading import Process, Read, Reading, Round, collector, nothing_here
+from collectors.node.nvml_states import NOT_SUPPORTED
+from collectors.node.reading import OK, Process, Read, Reading, Round, collector, failed, nothing_here
 from collectors.node.tree import Tree
 
 CONTAINER = re.compile(r"([0-9a-f]{64})")
 RESIDENT = re.compile(r"^VmRSS:\s+(\d+) kB$", re.MULTILINE)
 MOST = 64
+REASON = ".reading.processes"
+"""End of the fact that says why a GPU's processes are not known."""
 
 
 def container_in(cgroup: str) -> str | None:
@@ -37,12 +40,23 @@ def describe(tree: Tree, process: Process) -> Process:
     )
 
 
+def untold(nvml: Reading) -> Reading:
+    """The reading of processes when NVML names none: there are none, or why that is not known."""
+    if nvml.outcome != OK:
+        return Reading(nvml.outcome, nvml.reason)
+    why = next((value for name, value in nvml.facts.items() if name.endswith(REASON)), None)
+    if why is None:
+        return Reading(described=True)
+    return nothing_here("the driver does not tell processes") if why == NOT_SUPPORTED else failed(why)
+
+
 @collector("processes", every_s=COLD_S)
 def build(machine: Machine) -> Read:
     def read(now: Round) -> Reading:
-        found = now.readings["nvml"].processes
-        if not found:
-            return nothing_here("no process on a GPU")
-        return Reading(processes=[describe(machine.tree, process) for process in found[:MOST]], described=True)
+        nvml = now.readings["nvml"]
+        if not nvml.processes:
+            return untold(nvml)
+        found = nvml.processes[:MOST]
+        return Reading(processes=[describe(machine.tree, process) for process in found], described=True)
 
     return read

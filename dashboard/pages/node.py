@@ -12,6 +12,7 @@ from dash.development.base_component import Component
 
 from dashboard import formatting
 from dashboard.components.cages import cage_table
+from dashboard.components.explore import explore_link
 from dashboard.components.fragment import fragment, serve
 from dashboard.components.latest import Latest, labels_of, number_cell, shown
 from dashboard.components.memory import memory_bars
@@ -121,11 +122,19 @@ def processes(found: Answer) -> Component:
         )
         for one in found["processes"]
     ]
-    if not rows:
-        silent = found["state"] != "ok"
-        text = "Not known while the node does not answer." if silent else "No process uses a GPU of this node."
-        return html.P(text, className="note")
-    return table(columns, rows, "Processes on the GPU")
+    return table(columns, rows, "Processes on the GPU") if rows else html.P(no_processes(found), className="note")
+
+
+def no_processes(found: Answer) -> str:
+    """Why there is no process to show: there is none, or why that is not known."""
+    if found["state"] != "ok":
+        return "Not known while the node does not answer."
+    read = found["readings"].get("processes")
+    if read is None:
+        return "Not known: the agent has not told."
+    if read["outcome"] == "ok":
+        return "No process uses a GPU of this node."
+    return f"Not known: {read['reason'] or 'the agent does not say why'}."
 
 
 def _whole(value: float | None) -> str:
@@ -177,13 +186,14 @@ def all_readings(latest: Latest) -> Component:
     return table(("Reading", "Of", "Value", "Why not"), rows, "All readings", "readings")
 
 
-def chart(found: Chart) -> Component:
-    """One chart: its title, its unit, and the figure that the browser fills."""
+def chart(found: Chart, name: str) -> Component:
+    """One chart of a node: its title, its unit, the way to Explore, and the figure that the browser fills."""
     axis = axis_of(found)
     title = [
         html.H2(found.title),
         html.Span(axis["unit"], className="dimmed"),
         html.Div("", className="keys"),
+        explore_link([metric for _, metric in found.metrics], "-1h", node=name),
         html.Button("Back to live", className="back", type="button", hidden=True, **{"data-back": "charts"}),
     ]
     graph = dcc.Graph(
@@ -224,7 +234,7 @@ def page(name: str) -> Component:
     readings = html.Details(
         [html.Summary("All readings of this node"), fragment("node-readings", SLOW_MS, node=name)], className="panel"
     )
-    charts = html.Div([chart(one) for one in NODE_CHARTS], className="charts-grid", **{"data-series-node": name})
+    charts = html.Div([chart(one, name) for one in NODE_CHARTS], className="charts-grid", **{"data-series-node": name})
     return html.Div(
         [
             fragment("node", REFRESH_MS, node=name),

@@ -201,6 +201,7 @@ def test_a_node_without_fabric_says_so() -> None:
 
 FOUND = {
     "name": "spark-03",
+    "readings": {"processes": {"outcome": "ok", "reason": "", "seconds": 0.001}},
     "state": "ok",
     "level": "warning",
     "reason": "is throttling",
@@ -221,6 +222,26 @@ def test_head_says_how_it_is_and_leads_to_the_neighbours() -> None:
     assert links == ["/node/spark-02", "/node/spark-04"]
     never = node.head({**FOUND, "age_s": None, "reason": ""}, ["spark-03"])
     assert text(never) == "spark-03 ▲ ok never read"
+
+
+@pytest.mark.parametrize(
+    ("reading", "said"),
+    [
+        (
+            {"outcome": "failed", "reason": "NVML has not answered for 7 s (in power)"},
+            "NVML has not answered for 7 s (in power)",
+        ),
+        (
+            {"outcome": "nothing here", "reason": "libnvidia-ml.so.1 is not installed"},
+            "libnvidia-ml.so.1 is not installed",
+        ),
+        ({"outcome": "failed", "reason": ""}, "the agent does not say why"),
+        (None, "the agent has not told"),
+    ],
+)
+def test_processes_that_are_not_known_are_not_none(reading: dict[str, str] | None, said: str) -> None:
+    readings = {} if reading is None else {"processes": reading}
+    assert text(node.processes({**FOUND, "processes": [], "readings": readings})) == f"Not known: {said}."
 
 
 def test_processes_facts_and_events() -> None:

@@ -93,7 +93,7 @@ def test_this_very_machine(launch: Launch) -> None:
     content = json.loads(agent.get("/state")[1])
     assert content["facts"]["kernel"] == os.uname().release
     failed = {name: one["reason"] for name, one in content["readings"].items() if one["outcome"] == "failed"}
-    assert failed.keys() <= {"kernel", "nvml"}, failed
+    assert failed.keys() <= {"kernel", "nvml", "processes"}, failed
     assert found["agent_resident_memory_bytes"] < 40e6
 
 

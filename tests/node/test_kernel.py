@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from collectors.node.kernel import KernelLog, parse_record
-from collectors.node.kernel_lines import aer_severity, meaning
+from collectors.node.kernel_lines import aer_severity, may_concern, meaning
 from collectors.node.reading import Round
 from collectors.node.rounds import Rounds
 from tests.node.node_machine import DATA, Clock, Node, machine, values
@@ -40,6 +40,7 @@ XIDS = [
 
 @pytest.mark.parametrize(("text", "xid", "process", "pid", "rest"), XIDS, ids=[row[1] for row in XIDS])
 def test_forms_of_an_xid(text: str, xid: str, process: str | None, pid: str | None, rest: str) -> None:
+    assert may_concern(f"NVRM: Xid (PCI:000F:01:00): {text}".encode())
     line = meaning(f"NVRM: Xid (PCI:000F:01:00): {text}")
     assert line is not None
     assert (line.kind, line.counter_labels) == ("xid", (xid,))
@@ -62,6 +63,7 @@ def test_severities(message: str, severity: str) -> None:
     assert line is not None
     assert line.counter_labels == (severity,)
     assert line.labels["pci"] == "0000:00:00.0"
+    assert may_concern(message.encode())
 
 
 @pytest.mark.parametrize(
@@ -88,14 +90,18 @@ def test_lines_of_no_concern(message: str) -> None:
     ],
 )
 def test_links_cables_and_resets(message: str, kind: str, text: str) -> None:
+    assert may_concern(f"mlx5_core {message}".encode())
     line = meaning(f"mlx5_core {message}")
     assert line is not None
     assert line.kind == kind
     assert line.text.endswith(text)
 
 
-def test_a_killed_process_is_told_without_its_user() -> None:
-    line = meaning("Out of memory: Killed process 12345 (python3) total-vm:98kB, UID:1000 oom_score_adj:0")
+@pytest.mark.parametrize("beginning", ["Out of memory", "Memory cgroup out of memory"])
+def test_a_killed_process_is_told_without_its_user(beginning: str) -> None:
+    message = f"{beginning}: Killed process 12345 (python3) total-vm:98kB, UID:1000 oom_score_adj:0"
+    assert may_concern(f"3,1,2,-;{message}".encode())
+    line = meaning(message)
     assert line is not None
     assert line.text == "Out of memory: process 12345 (python3) was killed"
     assert line.labels == {"pid": "12345", "process": "python3"}

@@ -150,6 +150,7 @@ def test_failing_calls_say_why(node: MakeNode, nvml: Stub) -> None:
     assert snapshot.readings["nvml"].outcome == "failed"
     assert "999" in snapshot.readings["nvml"].reason
     assert "gpu.0.memory" not in facts_of(snapshot.readings), "whose memory it is cannot be known"
+    assert snapshot.readings["processes"].reason == snapshot.readings["nvml"].reason
 
 
 def test_process_memory_unknown_is_not_zero(node: MakeNode, nvml: Stub) -> None:
@@ -169,7 +170,9 @@ def test_no_processes_in_a_namespace_of_its_own_is_unknown(node: MakeNode, nvml:
     watch.rounds = Rounds(watch.machine)
     snapshot = watch.after(0)
     assert 'gpu_processes{gpu="0"}' not in gpu(snapshot)
-    assert "namespace" in facts_of(snapshot.readings)["gpu.0.reading.processes"]
+    why = facts_of(snapshot.readings)["gpu.0.reading.processes"]
+    assert "namespace" in why
+    assert (snapshot.readings["processes"].outcome, snapshot.readings["processes"].reason) == ("failed", why)
     assert state_of(snapshot) == "ok"
 
 

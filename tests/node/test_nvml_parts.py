@@ -11,6 +11,7 @@ import pytest
 from collectors.node.nvml import Watched
 from collectors.node.nvml_calls import field_value, kernel_address
 from collectors.node.nvml_gpu import merged, unified
+from collectors.node.processes import untold
 from collectors.node.reading import Reading
 
 PLACE = re.compile(r"the agent cannot make sense of what it read \(at test_nvml_parts\.py line \d+\)")
@@ -34,6 +35,26 @@ def test_whose_memory(
     total: int | None, supported: bool, machine_total: int | None, memory_clock: bool, expected: bool | None
 ) -> None:
     assert unified(total, supported, machine_total, memory_clock) is expected
+
+
+@pytest.mark.parametrize(
+    ("nvml", "expected"),
+    [
+        (Reading(), ("ok", "", True)),
+        (Reading(facts={"gpu.0.reading.fan": "not supported"}), ("ok", "", True)),
+        (Reading("failed", "stalled"), ("failed", "stalled", False)),
+        (Reading("nothing here", "no driver"), ("nothing here", "no driver", False)),
+        (Reading(facts={"gpu.1.reading.processes": "no permission"}), ("failed", "no permission", False)),
+        (
+            Reading(facts={"gpu.0.reading.processes": "not supported"}),
+            ("nothing here", "the driver does not tell processes", False),
+        ),
+    ],
+)
+def test_no_process_or_none_known(nvml: Reading, expected: tuple[str, str, bool]) -> None:
+    found = untold(nvml)
+    assert (found.outcome, found.reason, found.described) == expected
+    assert found.processes == []
 
 
 def test_a_late_reading_serves_the_next_round_once() -> None:
