@@ -33,6 +33,7 @@ INDEX = """<!DOCTYPE html>
 <link rel="icon" href="{icon}">
 <style>{palette}</style>
 <script src="{assets}/live/boot.js"></script>
+{plotly}
 {css}
 {preloads}<script type="module" async src="{assets}/live/main.js"></script>
 </head>
@@ -60,11 +61,21 @@ class App(dash.Dash):
             icon=ICON,
             palette=theme.style_sheet(),
             assets=assets,
+            plotly=_plotly(flask.request.path, self.config.requests_pathname_prefix),
             preloads=preloads,
             snapshot=script_json(live),
             first=first_screen(live, flask.request.path, self.services.demo_control),
             **{key: parts[key] for key in ("metas", "title", "css", "app_entry", "config", "scripts", "renderer")},
         )
+
+
+def _plotly(path: str, prefix: str) -> str:
+    """The head's mention of Plotly: a script of the page that draws without Dash, a file to fetch ahead elsewhere."""
+    source = f"{prefix}_dash-component-suites/plotly/package_data/plotly.min.js"
+    if path == "/":
+        return f'<script id="plotly" async src="{source}"></script>'
+    rel = 'preload" as="script' if path.startswith(node.PREFIX) else "prefetch"
+    return f'<link id="plotly" rel="{rel}" href="{source}">'
 
 
 def create_app(services: Services, **options: Any) -> dash.Dash:

@@ -90,7 +90,7 @@ DARK: Palette = {
 }
 PALETTES: Mapping[str, Palette] = {"light": LIGHT, "dark": DARK}
 
-SCHEME_ATTRIBUTE = "data-mantine-color-scheme"
+SCHEME_ATTRIBUTE = "data-theme"
 
 
 def style_sheet() -> str:

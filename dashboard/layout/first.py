@@ -33,5 +33,5 @@ def first_screen(message: Message, path: str, demo: bool) -> Raw:
     level = sentence["level"]
     header = render(bar(demo, level, sentence["text"]), cells)
     body = render(page_at(path), cells)
-    opening = f'<div id="first" data-level="{escape(level)}"><div class="first-header">'
-    return Raw(f"{opening}{header}</div><main>{body}</main></div>")
+    opening = f'<div id="first" data-level="{escape(level)}"><header class="header">'
+    return Raw(f"{opening}{header}</header><main>{body}</main></div>")

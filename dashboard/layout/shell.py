@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import dash
-import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component
 
-HEADER_HEIGHT = 48
 MARKS = {"ok": "●", "idle": "●", "warning": "▲", "critical": "■", "unknown": "○", "empty": "○"}
 """Shape of each level, so that colour is never the only sign; `age.js` uses the same."""
 MENU = (("Cluster", "/"), ("Explore", "/explore"), ("Status", "/status"))
@@ -42,8 +38,6 @@ def bar(demo: bool = False, level: str = "unknown", sentence: str = "") -> Compo
 
 def shell(demo: bool = False) -> Component:
     """The layout of the app: header, page, and in the demo the panel of faults."""
-    header = dmc.AppShellHeader(bar(demo), withBorder=False)
-    main = dmc.AppShellMain(dash.page_container)
+    header = html.Header(bar(demo), className="header")
     panel = [html.Div("", className="faults", hidden=True, **{"data-faults": ""})] if demo else []
-    frame: Any = dmc.AppShell([header, main, *panel], header={"height": HEADER_HEIGHT}, padding=0)
-    return dmc.MantineProvider(frame, defaultColorScheme="auto")
+    return html.Div([header, html.Main(dash.page_container), *panel])

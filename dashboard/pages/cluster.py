@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import dash
-from dash import dcc, html
+import orjson
+from dash import html
 from dash.development.base_component import Component
 
+from dashboard.components.explore import explore_link
 from dashboard.components.reading import cell, noted, reading
 from dashboard.figures.live import CONFIG, PLOTS, caption_top, live_figure
+from telemetry.catalog import gpu
+from telemetry.catalog import ratios as quotients
 
 SPARK = {"data-spark": "decode", "role": "img", "aria-label": "Decode speed of the last five minutes"}
 
@@ -108,8 +112,12 @@ def _legend(key: str) -> list[Component]:
     return entries
 
 
+EXPLORE = explore_link((quotients.DECODE_TPS, gpu.GPU_UTILIZATION, quotients.INTERCONNECT_TRANSMIT), "-15m")
+
+
 def plots() -> Component:
-    """Three plots, one time axis. Captions are HTML, so that naming the outlier costs no replot."""
+    """Three plots, one time axis, drawn by the browser from `data-figure`: a graph of Dash's would stand only when all
+    of Dash does. Captions are HTML, so that naming the outlier costs no replot."""
     captions = [
         html.Div(
             [html.H3([plot.title, html.I(unit)]), *_legend(plot.key)],
@@ -118,10 +126,11 @@ def plots() -> Component:
         )
         for plot, unit in zip(PLOTS, ("tok/s", "%", "Gb/s"), strict=True)
     ]
-    graph = dcc.Graph(id="live-plots", figure=live_figure(), config=dict(CONFIG), className="graph", responsive=True)
+    figure = orjson.dumps(live_figure() | {"config": CONFIG}).decode()
+    graph = html.Div(className="graph", **{"data-figure": figure})
     back = html.Button("Back to live", className="back", type="button", hidden=True, **{"data-back": "live"})
     return html.Section(
-        [html.Div([graph, *captions, back], className="plots", **{"data-plots": "live"})],
+        [html.Div([graph, *captions, EXPLORE, back], className="plots", **{"data-plots": "live"})],
         className="panel charts",
         **{"aria-label": "Tokens per second, GPU utilisation and interconnect of the last minutes"},
     )

@@ -168,7 +168,7 @@ def test_a_hidden_page_rests_and_catches_up(make_site: MakeSite, open_page: Open
 def test_theme_follows_the_system_then_the_button_and_is_kept(make_site: MakeSite, open_page: Open) -> None:
     site = make_site()
     page = open_page(site.address, color_scheme="dark")
-    scheme = "document.documentElement.dataset.mantineColorScheme"
+    scheme = "document.documentElement.dataset.theme"
     ground = "getComputedStyle(document.body).backgroundColor"
     wait_for_charts(page)
     assert page.evaluate(scheme) == "dark"

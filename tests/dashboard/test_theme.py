@@ -55,4 +55,4 @@ def test_lines_stand_out_from_the_panel(name: str, line: str) -> None:
 def test_style_sheet_carries_both() -> None:
     sheet = theme.style_sheet()
     assert ":root{color-scheme:light;--page:#f3f5f8;" in sheet
-    assert ':root[data-mantine-color-scheme="dark"]{color-scheme:dark;--page:#0d1117;' in sheet
+    assert ':root[data-theme="dark"]{color-scheme:dark;--page:#0d1117;' in sheet

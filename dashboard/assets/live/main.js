@@ -1,8 +1,10 @@
 // The live path: one state, fed by one stream, shown by the views of whatever page is there; one batch of writes a tick.
 
+import { startLinks } from "../explore/link.js";
 import { showAge } from "./age.js";
 import { Cards } from "./cards.js";
 import { Faults } from "./faults.js";
+import { drop } from "./figure.js";
 import { lookForFragments, startFragments } from "./fragments.js";
 import { Charts } from "./history.js";
 import { FleetMap } from "./map.js";
@@ -24,6 +26,7 @@ function mount(next) {
   views.forEach((view) => view.close());
   root = next;
   views = root ? VIEWS.map((View) => new View(root, state)) : [];
+  drop();
   if (root && state.message) views.forEach((view) => view.update({ shape: true }));
 }
 
@@ -121,6 +124,7 @@ document.addEventListener("click", (event) => {
 function begin() {
   startTheme();
   startFragments();
+  startLinks();
   fresh = JSON.parse(document.getElementById("snapshot").textContent);
   watch();
   ask();

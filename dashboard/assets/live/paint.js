@@ -10,17 +10,38 @@ export function stamp(tick) {
   return new Date(tick - OFFSET_MS).toISOString().slice(0, -1);
 }
 
-// One Plotly.update: the colours named by the traces' meta, the layout's, and whatever else is to change.
-export function paint(graph, data = {}, layout = {}) {
-  const lines = graph.data.map((trace) => colour(trace.meta?.colour ?? "accent"));
+// And back: the instant of what Plotly gives as a range.
+export function instant(text) {
+  return Date.parse(text.replace(" ", "T") + "Z") + OFFSET_MS;
+}
+
+const lineColour = (trace) => colour(trace.meta?.colour ?? "accent");
+
+// What the theme says of a layout with these names in it, by Plotly's dotted paths.
+function lookOf(names) {
   // A finger that drags wants to scroll the page.
   const drag = matchMedia("(pointer: coarse)").matches ? false : "zoom";
   const look = { dragmode: drag, "font.color": colour("dim"), "hoverlabel.bgcolor": colour("panel"), "hoverlabel.font.color": colour("text"), "hoverlabel.bordercolor": colour("line") };
-  for (const name of Object.keys(graph._fullLayout)) {
+  for (const name of names) {
     if (/^[xy]axis\d*$/.test(name)) {
       look[name + ".gridcolor"] = colour("grid");
       look[name + ".linecolor"] = colour("line");
     }
   }
-  return window.Plotly.update(graph, { ...data, "line.color": lines, fillcolor: lines }, { ...look, ...layout });
+  return look;
+}
+
+// One Plotly.update: the colours named by the traces' meta, and the layout's.
+export function paint(graph) {
+  const lines = graph.data.map(lineColour);
+  return window.Plotly.update(graph, { "line.color": lines, fillcolor: lines }, lookOf(Object.keys(graph._fullLayout)));
+}
+
+// The same written into a figure that nobody has drawn yet.
+export function dress({ data, layout }) {
+  for (const trace of data) trace.line.color = trace.fillcolor = lineColour(trace);
+  for (const [path, value] of Object.entries(lookOf(Object.keys(layout)))) {
+    const names = path.split("."), last = names.pop();
+    names.reduce((part, name) => (part[name] ??= {}), layout)[last] = value;
+  }
 }

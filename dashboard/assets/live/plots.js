@@ -1,19 +1,24 @@
-// The live Plotly figure, drawn from what was recorded whenever it has moved by a pixel.
+// The live Plotly figure, drawn from what was recorded whenever it has moved by a pixel. Dash has no part in it, so that
+// it stands before Dash does.
 //
 // Lines are evenly spaced (x0, dx) with nulls for missing ticks: Plotly then parses one instant per line instead of 900.
 
-import { onThemeChange } from "./theme.js";
-import { paint, stamp } from "./paint.js";
+import { element } from "./dom.js";
+import { leave, plotly, take } from "./figure.js";
+import { dress, paint, stamp } from "./paint.js";
 import { fit } from "./scale.js";
-import { onDrawnByDash, tellZoomed } from "./zoom.js";
+import { onThemeChange } from "./theme.js";
+import { tellZoomed, unhover } from "./zoom.js";
 
 // Shortest reach of an axis in its unit.
 const LEAST = 1;
+const HEARD = ["plotly_relayout", "plotly_doubleclick"];
 
 export class Plots {
   constructor(root, state) {
     this.state = state;
     this.box = root.querySelector("[data-plots]");
+    this.place = this.box?.querySelector("[data-figure]");
     this.zoomed = false;
     this.visible = true;
     this.stale = true;
@@ -26,31 +31,59 @@ export class Plots {
       if (this.visible && this.stale) this.draw();
     });
     this.watcher.observe(this.box);
-    this.finder = new MutationObserver(() => this.find());
-    this.finder.observe(this.box, { childList: true, subtree: true, attributes: true, attributeFilter: ["class"] });
-    this.find();
+    this.sizes = new ResizeObserver((entries) => this.resize(entries.at(-1).contentRect));
+    this.sizes.observe(this.place);
+    const before = take();
+    if (before) this.adopt(before.graph, before.zoomed);
+    else plotly().then(() => this.begin());
   }
 
   close() {
     this.forget();
     tellZoomed(false);
-    this.finder?.disconnect();
+    this.sizes?.disconnect();
     this.watcher?.disconnect();
-    if (this.graph) window.Plotly.purge(this.graph);
+    this.closed = true;
+    if (!this.graph) return;
+    for (const name of HEARD) this.graph.removeAllListeners(name);
+    leave(this.graph, this.zoomed);
     this.graph = null;
   }
 
-  find() {
-    const graph = this.box.querySelector(".js-plotly-plot");
-    if (this.graph || !graph?._fullLayout?.xaxis || !graph.on || !window.Plotly) return;
-    this.finder.disconnect();
+  // The first drawing: once Plotly is there, and what was recorded.
+  begin() {
+    const { history, message } = this.state;
+    if (this.graph || this.closed || !window.Plotly || !message) return;
+    if (message.tick !== null && !history.t.length) return;
+    const figure = JSON.parse(this.place.dataset.figure), graph = element("div", "plot");
+    dress(figure);
+    this.write(figure);
+    this.place.append(graph);
+    window.Plotly.newPlot(graph, figure.data, figure.layout, figure.config);
+    this.listen(graph);
+  }
+
+  // The graph of the page before, as it is.
+  adopt(graph, zoomed) {
+    this.place.append(graph);
+    this.listen(graph);
+    this.setZoomed(zoomed);
+  }
+
+  listen(graph) {
     this.graph = graph;
     graph.on("plotly_relayout", (event) => {
-      if ("xaxis.range[0]" in event || "xaxis.range" in event) this.setZoomed(true);
+      if (!("xaxis.range[0]" in event || "xaxis.range" in event)) return;
+      this.setZoomed(true);
+      unhover(graph);
     });
-    onDrawnByDash(graph);
     graph.on("plotly_doubleclick", () => this.live());
-    paint(graph).then(() => this.draw());
+  }
+
+  resize({ width, height }) {
+    const drawn = this.graph?._fullLayout;
+    if (!drawn || !width || (Math.abs(drawn.width - width) < 1 && Math.abs(drawn.height - height) < 1)) return;
+    window.Plotly.Plots.resize(this.graph);
   }
 
   setZoomed(zoomed) {
@@ -65,9 +98,9 @@ export class Plots {
   }
 
   // What the hover box says beside a number: the span of the nodes, or who the busiest is.
-  label(grid) {
+  label(data, grid) {
     const { points } = this.state.history;
-    for (const trace of this.graph.data) {
+    for (const trace of data) {
       const { names, between, scale } = trace.meta;
       if (names) trace.text = grid.words(points[names] ?? [], (name) => (name ? " " + name : " "));
       if (!between) continue;
@@ -77,7 +110,8 @@ export class Plots {
   }
 
   update(changed) {
-    if (!this.graph) return;
+    if (!this.place) return;
+    if (!this.graph) return this.begin();
     const moved = this.state.message.tick - this.drawn;
     const span = this.zoomed ? this.state.span / 10 : this.state.span;
     this.stale = true;
@@ -85,27 +119,32 @@ export class Plots {
   }
 
   draw() {
-    const { history, message } = this.state, graph = this.graph;
-    if (!graph?.data || !message || !history) return;
+    if (!this.graph || !this.state.message) return;
+    this.write(this.graph);
+    window.Plotly.redraw(this.graph);
+  }
+
+  // What was recorded, into a figure's data and layout.
+  write({ data, layout }) {
+    const { history, message } = this.state;
     const grid = new Grid(history.t, this.state.interval);
-    graph.data.forEach((trace) => {
+    data.forEach((trace) => {
       trace.x0 = stamp(grid.start);
       trace.dx = grid.step;
       trace.y = grid.place(history.points[trace.meta.point] ?? [], trace.meta.scale);
     });
-    this.label(grid);
-    for (const name of Object.keys(graph._fullLayout).filter((key) => /^yaxis\d*$/.test(key))) {
-      const lines = graph.data.filter((trace) => trace.yaxis === name.replace("axis", "")).map((trace) => trace.y);
-      fit(graph.layout[name], lines, LEAST);
+    this.label(data, grid);
+    for (const name of Object.keys(layout).filter((key) => /^yaxis\d*$/.test(key))) {
+      const lines = data.filter((trace) => trace.yaxis === name.replace("axis", "")).map((trace) => trace.y);
+      fit(layout[name], lines, LEAST);
     }
-    closeSpans(graph.data.filter((trace) => trace.meta.span).map((trace) => trace.y));
-    if (!this.zoomed) {
-      graph.layout.xaxis.range = [stamp(message.tick - this.state.span), stamp(message.tick)];
-      graph.layout.xaxis.autorange = false;
+    closeSpans(data.filter((trace) => trace.meta.span).map((trace) => trace.y));
+    if (!this.zoomed && message.tick !== null) {
+      layout.xaxis.range = [stamp(message.tick - this.state.span), stamp(message.tick)];
+      layout.xaxis.autorange = false;
     }
     this.drawn = message.tick;
     this.stale = false;
-    window.Plotly.redraw(graph);
   }
 }
 

@@ -1,7 +1,7 @@
 // The theme: which one holds, its colours, and the button that changes it.
 
-const KEY = "mantine-color-scheme-value";
-const ATTRIBUTE = "data-mantine-color-scheme";
+const KEY = "tachograph-theme";
+const ATTRIBUTE = "data-theme";
 const listeners = new Set();
 let cache = new Map();
 
@@ -21,11 +21,8 @@ export function onThemeChange(listener) {
 
 function toggle() {
   const next = current() === "dark" ? "light" : "dark";
-  const before = localStorage.getItem(KEY);
   localStorage.setItem(KEY, next);
   document.documentElement.setAttribute(ATTRIBUTE, next);
-  // The component library follows this event; the browser sends it to other tabs only.
-  dispatchEvent(new StorageEvent("storage", { key: KEY, oldValue: before, newValue: next, storageArea: localStorage }));
 }
 
 export function startTheme() {
@@ -36,6 +33,10 @@ export function startTheme() {
     const chosen = localStorage.getItem(KEY);
     if (chosen !== "light" && chosen !== "dark")
       document.documentElement.setAttribute(ATTRIBUTE, event.matches ? "dark" : "light");
+  });
+  // Chosen in another tab.
+  addEventListener("storage", ({ key, newValue }) => {
+    if (key === KEY && (newValue === "light" || newValue === "dark")) document.documentElement.setAttribute(ATTRIBUTE, newValue);
   });
   let last = current();
   new MutationObserver(() => {

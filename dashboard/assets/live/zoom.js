@@ -8,12 +8,16 @@ export function tellZoomed(zoomed) {
   setAttribute(document.documentElement, "data-zoomed", zoomed ? "true" : "");
 }
 
-// After a zoom Dash draws its own figure again, without the theme's colours and with the hover box of where the drag
-// began: the box goes, the colours come back.
+// After a zoom Plotly shows the hover box of where the drag began.
+export function unhover(graph) {
+  graph._fullLayout._rehover = null;
+  window.Plotly.Fx.unhover(graph);
+}
+
+// After a zoom Dash draws its own figure again, without the theme's colours: they come back.
 export function onDrawnByDash(graph) {
   graph.on("plotly_react", () => {
-    graph._fullLayout._rehover = null;
-    window.Plotly.Fx.unhover(graph);
+    unhover(graph);
     paint(graph);
   });
 }
