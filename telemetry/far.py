@@ -142,7 +142,7 @@ def _mean_of_mean(grid: Grid) -> Floats:
     """Mean of the members' means in the hours in which all were read equally often."""
     equal = alike(grid.count)
     often = np.where(equal, grid.count.max(axis=0), 0.0)
-    members = (grid.count > 0).sum(axis=0)
+    members = (grid.count > 0).sum(axis=0).astype(np.float64)
     mean = divided(np.nansum(divided(grid.total, grid.count), axis=0), members)
     return divided(np.nansum(mean * often, axis=1), often.sum(axis=1))
 

@@ -5,7 +5,6 @@ An hour counts where both sides were certainly watched at the same time; else it
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +13,7 @@ from telemetry import ratios
 from telemetry.frame import Bools, Floats
 from telemetry.grid import TOLERANCE, Grid, alike, by_target, divided, largest, least, watched
 from telemetry.model import Kind, Metric, Ratio
+from telemetry.percentiles import Labels
 from telemetry.query import Line, Query
 from telemetry.summary import RATE_WINDOW_MS
 
@@ -32,21 +32,21 @@ class Side:
 
 def lines(query: Query, ratio: Ratio, grid: Grid) -> list[Line]:
     """A line for each group of series."""
-    groups: dict[Hashable, list[int]] = {}
+    groups: dict[Labels, list[int]] = {}
     for row, series in enumerate(grid.series):
         groups.setdefault(query.group(series), []).append(row)
-    found = [(key, _line(ratio, grid.take(rows))) for key, rows in groups.items()]
-    return [Line(dict(key), *line) for key, line in found if line is not None]  # type: ignore[call-overload]
+    found = [_line(ratio, key, grid.take(rows)) for key, rows in groups.items()]
+    return [line for line in found if line is not None]
 
 
-def _line(ratio: Ratio, grid: Grid) -> tuple[object, ...] | None:
+def _line(ratio: Ratio, key: Labels, grid: Grid) -> Line | None:
     above = grid.take(_rows(grid, ratio.numerator))
     below = grid.take(_rows(grid, ratio.denominator))
     if not above.series or (ratio.denominator and not below.series):
         return None
     mean = _quotient(ratio, above, below) if ratio.denominator else _per_second(ratio, above)
     low, high = _extremes(ratio, above)
-    return grid.t_ms, None, low, high, mean, np.full(len(grid.t_ms), np.nan)
+    return Line(dict(key), grid.t_ms, None, low, high, mean, np.full(len(grid.t_ms), np.nan))
 
 
 def _rows(grid: Grid, terms: tuple[Metric, ...]) -> list[int]:
@@ -87,8 +87,8 @@ def _by_length(ratio: Ratio, above: Grid, below: Grid, value: str, length: str, 
     else:
         together = one.certain & other.certain & alike(np.stack((one.length, other.length)))
     both = np.maximum(one.length, other.length)
-    sides = [divided(side.gained, side.length) * both for side in (one, other)]
-    return _divided(ratio, *sides, counts=together)
+    gained, weighed = (divided(side.gained, side.length) * both for side in (one, other))
+    return _divided(ratio, gained, weighed, together)
 
 
 def _paired(above: Grid, below: Grid, *lengths: Floats) -> list[Floats]:

@@ -52,7 +52,8 @@ def lay_out(
 ) -> Grid | None:
     """These rows of the hours that overlap the closed span, in bins (origin, width) of whole hours; None without any.
 
-    The bins run from that of the span's start to the last one in which something is known. until_ms: end of what was watched.
+    The bins run from that of the span's start to the last one in which something is known.
+    until_ms: end of what was watched.
     """
     origin, width = bins
     begin = (span[0] - origin) // width * width + origin
@@ -81,12 +82,14 @@ def lay_out(
 
 def least(values: Floats, axis: int = -1) -> Floats:
     """Smallest known value along an axis, NaN where there is none."""
-    return np.asarray(np.fmin.reduce(values, axis=axis))
+    folded: Floats = np.fmin.reduce(values, axis)  # type: ignore[call-overload]
+    return folded
 
 
 def largest(values: Floats, axis: int = -1) -> Floats:
     """Largest known value along an axis, NaN where there is none."""
-    return np.asarray(np.fmax.reduce(values, axis=axis))
+    folded: Floats = np.fmax.reduce(values, axis)  # type: ignore[call-overload]
+    return folded
 
 
 def edge(grid: Grid, name: str, *, newest: bool) -> Floats:

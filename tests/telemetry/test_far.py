@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -119,7 +120,7 @@ def test_counters_stand_between_first_and_last() -> None:
 
 
 def test_totals_of_gauges_say_what_follows_for_their_fold() -> None:
-    """Two GPUs that differ: what the sum's largest was, hours of each do not tell; the largest of the largest they do."""
+    """Two GPUs that differ: hours of each do not tell the largest of their sum, but they do the largest of both."""
     rows: dict[Series, Numbers] = {
         POWER: [10, 30, 20],
         one(gpu.GPU_POWER, gpu="1"): [5, 5, 8],
@@ -250,7 +251,7 @@ def test_increases_over_any_split_add_up(steps: list[list[int | None]], width: i
     for line in found:
         known = np.flatnonzero(~np.isnan(line.last))  # type: ignore[arg-type]
         ends = [int(line.t_ms[place]) + width * HOUR_MS - 1 for place in known]
-        for at, (start, end) in enumerate(zip(ends, ends[1:], strict=False)):
+        for at, (start, end) in enumerate(pairwise(ends)):
             gained = increase(samples, start, end)
             expected = float(np.nansum(gained))
             assert line.last[known[at + 1]] - line.last[known[at]] == pytest.approx(expected)  # type: ignore[index]

@@ -31,7 +31,7 @@ def percentile(rows: dict[Series, Numbers], at_s: list[float], first: int, last:
 
 
 def test_all_that_an_hour_observed() -> None:
-    """20 in the first hour, all below 1; 100 in the second, 40 of them above: from the last sample of the hour before."""
+    """20 in the first hour, none above 1; 100 in the second, from the last sample of the hour before, 40 above 1."""
     rows = histogram("head", e1=[5, 25, 30, 85], e3=[5, 25, 45, 125], inf=[5, 25, 45, 125])
     at_s = [0.0, 3590.0, 3600.0, 7190.0]
     (line,) = percentile(rows, at_s, 0, 1)
