@@ -77,7 +77,7 @@ STEP_RATE = Ratio(
 REQUESTS_DECODING = _per_second(
     "requests_decoding",
     "Decoding",
-    "Requests in decode at a time, mean of the trailing 10 s: waiting for next tokens that ended, in seconds per second. Not those in prefill.",
+    "Requests in decode at a time, mean of the trailing 10 s: inter-token latencies in seconds per second, so without those in prefill.",
     Unit.REQUESTS,
     Scope.ENGINE,
     part(engine.ITL, "sum"),

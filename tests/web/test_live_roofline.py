@@ -14,7 +14,7 @@ from telemetry.catalog import cluster, engine
 from telemetry.model import Series, part
 from telemetry.roofline import Weights
 from tests.web.conftest import MakeWeb, MakeWorld
-from tests.web.world import DEPLOYMENT, ENGINE, HEAD, World, constant, rising
+from tests.web.world import DEPLOYMENT, ENGINE, HEAD, Value, World, constant, rising
 
 Change = Callable[[World], None]
 MODEL = "Kimi-K3"
@@ -55,6 +55,24 @@ def two_gpus(world: World) -> None:
     world.fact("spark-01", "gpu.1.name", GB10)
 
 
+def bends(before: float, after: float) -> Value:
+    """A counter that grows by `before` a second, and by `after` in the last 15."""
+    return lambda number: before * min(number, LAST - 15) + after * max(number - LAST + 15, 0)
+
+
+def longer_steps(world: World) -> None:
+    world.set(HEAD, part(engine.ITL, "sum"), bends(0.75, 1.5))
+
+
+def more_requests(world: World) -> None:
+    world.set(HEAD, part(engine.ITL, "sum"), bends(0.75, 3.0))
+    world.set(HEAD, part(engine.ITL, "count"), bends(5.0, 20.0))
+
+
+def shorter_drafts(world: World) -> None:
+    world.set(HEAD, engine.DRAFT_TOKENS, bends(40.0, 10.0))
+
+
 def second_engine(world: World) -> None:
     world.second("tail", f"moonshotai/{MODEL}")
 
@@ -71,6 +89,9 @@ KNOWN: list[tuple[str, Weights, Change, str]] = [
     ("a node with two GPUs", Weights(132e9), two_gpus, "64.5 %"),  # 132 ∕ 1,365 = 96.7 ms
     ("each engine on two nodes", Weights(66e9, nodes=2), second_engine, "80.6 %"),  # 66 ∕ 546 = 121 ms
     ("requests of two engines", Weights(30e9, 60e9, 8, 1, nodes=2), second_engine, "78.7 %"),  # 64.5 GB
+    ("step time of 10 s", Weights(132e9), longer_steps, "40.3 %"),  # 121 of 300 ms
+    ("requests of 10 s", Weights(30e9, 120e9, 8, 1), more_requests, "80.4 %"),  # 27 tokens, not 9 … 27
+    ("drafts of 10 s", MIXTURE, shorter_drafts, "38.3 %"),  # 3 tokens: 30 + 160 × (33.01 − 12.5 %) = 62.8 GB
     ("as fast as can be", Weights(163.8e9), nothing, "100 %"),
 ]
 
