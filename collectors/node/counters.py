@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from collectors.node.fabric import NO_FABRIC
-from collectors.node.functions import INFINIBAND, KEY, Function, discover
+from collectors.node.functions import INFINIBAND, KEY, Function, discover, still_there
 from collectors.node.machine import COLD_S, Machine
-from collectors.node.reading import Read, Reading, Round, collector, nothing_here
+from collectors.node.reading import FAILED, Read, Reading, Round, collector, nothing_here
 from collectors.node.tree import Tree
 from telemetry.catalog import network
 from telemetry.model import Metric
@@ -112,12 +112,15 @@ def read_counters(tree: Tree, rdma: str) -> dict[str, int]:
 def build(machine: Machine) -> Read:
     def read(now: Round) -> Reading:
         functions = machine.kept(KEY, discover, now.monotonic_s)
-        reading = Reading()
+        reading, without = Reading(), []
         for function in functions:
             if function.rdma:
                 part = parse(function, read_counters(machine.tree, function.rdma))
                 reading.samples += part.samples
                 reading.facts |= part.facts
+                without += [] if part.samples else [function]
+        if names := still_there(machine.tree, without):
+            reading.outcome, reading.reason = FAILED, f"no counter of {names} can be read"
         return reading if functions else nothing_here(NO_FABRIC)
 
     return read

@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterable
 
 from collectors.node.figures import decimal
-from collectors.node.functions import INFINIBAND, KEY, NET, Function, discover
+from collectors.node.functions import INFINIBAND, KEY, NET, Function, discover, still_there
 from collectors.node.machine import COLD_S, Machine
-from collectors.node.reading import Read, Reading, Round, collector, nothing_here
+from collectors.node.reading import FAILED, Read, Reading, Round, collector, nothing_here
 from collectors.node.tree import Tree
 from telemetry.catalog import network
 
@@ -103,10 +103,12 @@ def build(machine: Machine) -> Read:
     def read(now: Round) -> Reading:
         functions = machine.kept(KEY, discover, now.monotonic_s)
         reading = Reading()
-        complete = [_traffic(machine.tree, function, reading) for function in functions]
+        incomplete = [function for function in functions if not _traffic(machine.tree, function, reading)]
         _links(machine.tree, functions, reading)
-        if not all(complete):
+        if incomplete:
             machine.forget(KEY)
+        if names := still_there(machine.tree, incomplete):
+            reading.outcome, reading.reason = FAILED, f"bytes of {names} cannot be read"
         return reading if functions else nothing_here(NO_FABRIC)
 
     return read

@@ -87,6 +87,16 @@ def _netdev_of(tree: Tree, rdma: str, visible: set[str]) -> str | None:
     return next((name for name in beside if name in visible), None)
 
 
+def _is_there(tree: Tree, function: Function) -> bool:
+    places = ((INFINIBAND, function.rdma), (NET, function.netdev))
+    return all(tree.exists(f"{directory}/{name}") for directory, name in places if name)
+
+
+def still_there(tree: Tree, functions: Iterable[Function]) -> str:
+    """Names of those that could not be read although they are there; what has just vanished is looked for anew."""
+    return ", ".join(function.name for function in functions if _is_there(tree, function))
+
+
 def discover(tree: Tree) -> tuple[Function, ...]:
     """All functions of the fabric: RDMA devices of hardware with their netdevs, and Mellanox netdevs without RDMA."""
     netdevs = set(tree.names(NET))

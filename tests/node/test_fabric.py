@@ -12,6 +12,7 @@ import pytest
 
 from collectors.node.rounds import Rounds
 from collectors.node.state import facts_of
+from telemetry.catalog import network
 from tests.node.node_machine import Clock, Node, build, machine, scrape, values
 
 MakeNode = Callable[..., Node]
@@ -161,6 +162,28 @@ def test_a_counter_that_cannot_be_read_has_no_line(node: MakeNode) -> None:
     assert series("rdma_transmit_bytes_total", "rocep1s0f1") not in found
     assert found[series("rdma_receive_bytes_total", "rocep1s0f1")] == 17869904081 * 4
     assert found[loss("out_of_sequence", "rocep1s0f1")] == 0
+
+
+def test_bytes_that_cannot_be_read_are_a_failure_with_a_reason(node: MakeNode) -> None:
+    tree = node()
+    tree.put(
+        "/sys/devices/pci0000:00/0000:00:00.0/0000:01:00.1/infiniband/rocep1s0f1/ports/1/counters/port_xmit_data",
+        "N/A (no PMA)\n",
+    )
+    tree.put("/sys/devices/pci0002:00/0002:00:00.0/0002:01:00.1/net/enP2p1s0f1np1/statistics/rx_bytes", "x\n")
+    fabric = Rounds(machine(tree)).snapshot().readings["fabric"]
+    assert (fabric.outcome, fabric.reason) == ("failed", "bytes of roceP2p1s0f1, rocep1s0f1 cannot be read")
+    assert fabric.value(network.RDMA_TRANSMIT, "p1", "roceP2p1s0f1") is not None, "the others are there all the same"
+
+
+def test_a_function_without_any_counter_is_a_failure_with_a_reason(node: MakeNode) -> None:
+    tree = node()
+    port = tree.root + "/sys/devices/pci0000:00/0000:00:00.0/0000:01:00.1/infiniband/rocep1s0f1/ports/1"
+    shutil.rmtree(f"{port}/counters")
+    shutil.rmtree(f"{port}/hw_counters")
+    counters = Rounds(machine(tree)).snapshot().readings["fabric counters"]
+    assert (counters.outcome, counters.reason) == ("failed", "no counter of rocep1s0f1 can be read")
+    assert counters.value(network.FABRIC_AT_MAXIMUM, "p1", "roceP2p1s0f1") == 0
 
 
 def test_a_device_that_vanishes_costs_only_itself(node: MakeNode) -> None:
