@@ -15,6 +15,7 @@ from pipeline.config import CollectorConfig
 from pipeline.deployments import DEPLOYMENT_FACT, EngineId, group
 from pipeline.evidence import Evidence
 from pipeline.judge import Judge, phase_series, surroundings
+from pipeline.reads import why_missing
 from pipeline.recorded import Prefills
 from pipeline.resume import STARTED_FACT
 from pipeline.targets import Target
@@ -22,7 +23,6 @@ from pipeline.window import Window
 from pipeline.worker import Sample
 from pipeline.writer import Draft, Work
 from storage.records import Batch, Episode, Event, Fact, TargetRow
-from telemetry import catalog
 from telemetry.frame import Floats
 from telemetry.model import Series
 from telemetry.phases import Judgement, Surroundings
@@ -38,24 +38,6 @@ MOST_TOKENS = 1e12
 MOST_AGE_MS = 30 * 86_400_000.0
 """Beyond these a number on a page is nonsense: the size of a prefill is then unknown, an event as old as that."""
 MODEL_FACTS = ("served_models", "model_alias")
-READS_FOR = {
-    "nvml": "gpu",
-    "process memory": "gpu",
-    "memory": "memory",
-    "paging": "memory",
-    "pressure": "memory",
-    "blocks": "memory",
-    "fabric": "fabric",
-    "fabric links": "fabric",
-    "fabric counters": "fabric",
-    "management": "management",
-    "cpu": "host",
-    "sensors": "host",
-    "power": "host",
-    "disks": "disk",
-    "kernel": "kernel",
-}
-"""Which group of metrics each of an agent's collectors reads: its reason explains why one of them is missing."""
 
 
 @dataclass
@@ -224,11 +206,8 @@ class Hub:
                 self.judge.silent(target.name)
 
     def _why(self, target: str, metric: str) -> str:
-        group_of_metric = catalog.stored(metric).group
-        for name, reading in self._targets[target].state.readings.items():
-            if READS_FOR.get(name) == group_of_metric and reading["outcome"] != "ok" and reading["reason"]:
-                return f"{name}: {reading['reason']}"
-        return "no longer on the page, or not a number"
+        readings = self._targets[target].state.readings
+        return why_missing(metric, readings) or "no longer on the page, or not a number"
 
     def _target_rows(self, now_ms: int) -> list[TargetRow]:
         states = {
