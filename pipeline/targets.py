@@ -192,13 +192,18 @@ class Target:
         if now_ms - self._state_at_ms < STATE_EVERY_MS and not news:
             return None
         self._state_at_ms = now_ms
-        reply = await self._client.beside(f"/state?after={self.state.sequence}")
-        state = parse_state(reply.body) if reply.outcome is Outcome.OK else None
+        state = await self._ask_state(self.state.sequence)
+        if state is not None and self.state.sequence and state.started_s != self.state.started_s:
+            state = await self._ask_state(0)  # another agent: its events have numbers of their own
         if state is None:
             return None
         fresh = state.unread(self.read_up_to)
         self.state, self.read_up_to = state, state.mark
         return fresh
+
+    async def _ask_state(self, after: int) -> AgentState | None:
+        reply = await self._client.beside(f"/state?after={after}")
+        return parse_state(reply.body) if reply.outcome is Outcome.OK else None
 
     def note(self, **changes: Any) -> None:
         """Remember something about the time before a silence."""

@@ -114,6 +114,30 @@ def test_an_agent_that_starts_again_counts_its_events_anew(node: Node) -> None:
     assert [event.kind for event in told(node.path)] == ["xid", "link", "aer"]
 
 
+def test_an_agent_that_starts_again_and_soon_has_more_to_tell(node: Node) -> None:
+    """Its numbers have passed those of the one before: what lies below the last known number is asked for, too."""
+
+    async def story(node: Stage) -> None:
+        assert isinstance(node, Node)
+        node.tells(20, (1, 10.0, "xid", False), (2, 11.0, "link", False))
+        await node.tick(20)
+        node.tells(40, (1, 37.0, "oom", False), (2, 38.0, "aer", False), (3, 39.0, "cable", False), started=3630)
+        await node.tick(40)
+        await node.tick(41)
+        node.tells(50, (4, 49.0, "xid", False), started=3630)
+        await node.tick(50)
+        await node.tick(51)
+
+    node.play(story)
+    assert [event.kind for event in told(node.path)] == ["xid", "link", "oom", "aer", "cable", "xid"]
+    assert [where for where in node.asked if where != "/metrics"] == [
+        "/state?after=0",
+        "/state?after=2",
+        "/state?after=0",
+        "/state?after=3",
+    ]
+
+
 def test_state_is_read_when_there_is_news_and_else_every_ten_seconds(node: Node) -> None:
     async def story(node: Stage) -> None:
         assert isinstance(node, Node)
