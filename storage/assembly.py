@@ -13,11 +13,12 @@ from storage.clocks import Place
 from storage.errors import StoreBroken
 from storage.hot import Piece
 from storage.plan import Plan, runs
-from storage.sealed import Blob, Sealed, Stretch, present, union
+from storage.sealed import Blob, Sealed, Stretch, union
 from telemetry.frame import Floats, Ints
 from telemetry.model import Series
 
 Columns = slice | Ints
+Span = tuple[Stretch, Columns]
 
 
 @dataclass(frozen=True)
@@ -36,19 +37,37 @@ def assemble(plan: Plan, known: Mapping[int, Series], sealed: Sealed, rows: Piec
     Of a sealed hour that got late rows both are taken; where both have a tick, the sealed one counts.
     """
     rows = _without_sealed(plan, sealed, rows)
-    found = {number for one in sealed.stretches for number in present(plan, one.reading.layout)}
+    found = set[int]().union(*(one.present for one in sealed.stretches))
     found |= {number for position in np.unique(rows.layout).tolist() for number in plan.mine(position).tolist()}
     if not found:
         return None
     order = sorted(found, key=lambda number: (known[number].target, known[number].metric, known[number].labels))
     ticks, columns = _axis(sealed.stretches, rows)
     shape = (len(order), len(ticks))
-    table = Table(order, ticks, np.full(shape, np.nan), np.full(shape, np.nan))
+    table = Table(order, ticks, np.empty(shape), np.empty(shape))
+    spans = list(zip(sealed.stretches, columns, strict=True))
     rows_of = _rows_of(plan, order)
-    _place_chunks(plan, known, sealed, columns, table)
+    _clear(spans, rows_of, table)
+    _place_chunks(known, sealed, spans, table)
     _place_rows(plan, rows, table)
-    _place_instants(plan, sealed.stretches, columns, rows, rows_of, table)
+    _place_instants(plan, spans, rows, rows_of, table)
     return table
+
+
+def _clear(spans: Sequence[Span], rows_of: Mapping[str, Ints], table: Table) -> None:
+    """Unknown, wherever sealed hours do not fill a row from end to end."""
+    read, filled = dict.fromkeys(rows_of, 0), dict.fromkeys(table.order, 0)
+    for stretch, _ in spans:
+        count = len(stretch.reading.ticks)
+        read[stretch.target] += count
+        for number in stretch.present:
+            filled[number] += count
+    for target, mine in rows_of.items():
+        if read[target] < len(table.ticks):
+            table.at_ms[mine] = np.nan
+    for row, number in enumerate(table.order):
+        if filled[number] < len(table.ticks):
+            table.values[row] = np.nan
 
 
 def _without_sealed(plan: Plan, sealed: Sealed, rows: Piece) -> Piece:
@@ -91,12 +110,10 @@ def _rows_of(plan: Plan, order: Sequence[int]) -> dict[str, Ints]:
     }
 
 
-def _place_chunks(
-    plan: Plan, known: Mapping[int, Series], sealed: Sealed, columns: Sequence[Columns], table: Table
-) -> None:
+def _place_chunks(known: Mapping[int, Series], sealed: Sealed, spans: Sequence[Span], table: Table) -> None:
     row_of = {number: row for row, number in enumerate(table.order)}
-    for stretch, where in zip(sealed.stretches, columns, strict=True):
-        for number in present(plan, stretch.reading.layout):
+    for stretch, where in spans:
+        for number in stretch.present:
             place = Place("chunk", known[number], stretch.hour)
             blob = sealed.blobs.get((number, stretch.hour))
             if blob is None:
@@ -125,16 +142,9 @@ def _place_rows(plan: Plan, rows: Piece, table: Table) -> None:
     table.values[row_of[runs(plan.begin[rows.layout], count)], at] = rows.values
 
 
-def _place_instants(
-    plan: Plan,
-    stretches: Sequence[Stretch],
-    columns: Sequence[Columns],
-    rows: Piece,
-    rows_of: Mapping[str, Ints],
-    table: Table,
-) -> None:
+def _place_instants(plan: Plan, spans: Sequence[Span], rows: Piece, rows_of: Mapping[str, Ints], table: Table) -> None:
     """A series' instant is that of its target, with or without a number."""
-    for stretch, where in zip(stretches, columns, strict=True):
+    for stretch, where in spans:
         mine = rows_of[stretch.target]
         if len(mine):
             table.at_ms[mine[0], where] = stretch.reading.at_ms
@@ -142,6 +152,7 @@ def _place_instants(
     for target, mine in rows_of.items():
         if not len(mine):
             continue
-        its = np.array([name == target for name in plan.targets])[rows.layout]
-        table.at_ms[mine[0], at[its]] = rows.at_ms[its]
+        if len(at):
+            its = np.array([name == target for name in plan.targets])[rows.layout]
+            table.at_ms[mine[0], at[its]] = rows.at_ms[its]
         table.at_ms[mine[1:]] = table.at_ms[mine[0]]

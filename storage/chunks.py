@@ -5,8 +5,11 @@
     unknown         no number at all, no blob
     constant        one and the same number at every tick, no blob: it stands in the row's `first`
     forgotten       the blob was given up; only the summary is left
-    pco.i64 .f64    pcodec, of whole numbers as integers where all are, else of floats
-    zlib.i64 .f64   differences, their bytes sorted by place, deflated: for a Python without pcodec
+    pco.KIND        pcodec
+    zlib.KIND       differences, their bytes sorted by place, deflated: for a Python without pcodec
+
+KIND is what the numbers are kept as: d0, d1, d2 or d3, as integers, each the number × 10ⁿ, where every one of them is a
+decimal fraction of n digits; f64, as they are.
 
 Behind each blob stands its CRC-32, since a flipped bit would else come back as a number like any other.
 """
@@ -29,8 +32,9 @@ UNKNOWN, CONSTANT, FORGOTTEN = "unknown", "constant", "forgotten"
 PCO, ZLIB = "pco", "zlib"
 FAMILIES = (PCO, ZLIB)
 """What can be chosen for writing."""
-WHOLE, FLOAT = ".i64", ".f64"
-
+FLOAT = "f64"
+SCALES = {"d0": 1.0, "d1": 10.0, "d2": 100.0, "d3": 1000.0}
+"""Kind → what a number was multiplied with. Readings have few digits, and integers take a sixth less room."""
 EXACT = 2.0**53
 """Below this every whole number is one float and one integer."""
 LEVEL = ChunkConfig(compression_level=8)
@@ -46,10 +50,11 @@ def encode(values: Floats, family: str = PCO) -> tuple[str, bytes | None]:
         return UNKNOWN, None
     if _same(values):
         return CONSTANT, None
-    whole = _whole(values)
-    if whole is not None:
-        return family + WHOLE, pack(whole, family)
-    return family + FLOAT, pack(np.ascontiguousarray(values, dtype=np.float64), family)
+    for kind, scale in SCALES.items():
+        whole = _whole(values, scale)
+        if whole is not None:
+            return f"{family}.{kind}", pack(whole, family)
+    return f"{family}.{FLOAT}", pack(np.ascontiguousarray(values, dtype=np.float64), family)
 
 
 def _same(values: Floats) -> bool:
@@ -58,12 +63,14 @@ def _same(values: Floats) -> bool:
     return bool(np.isfinite(first) and (values == first).all() and not np.signbit(values[values == 0]).any())
 
 
-def _whole(values: Floats) -> Ints | None:
-    """int64[n] of the same numbers, None where one of them is none or would not come back with the same bits."""
-    if not (np.abs(values) < EXACT).all():
+def _whole(values: Floats, scale: float) -> Ints | None:
+    """int64[n] of the numbers × scale, None where one of them would not come back with the same bits."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaled = values * scale
+    if not (np.abs(scaled) < EXACT).all():
         return None
-    whole = values.astype(np.int64)
-    return whole if (whole.astype(np.float64).view(np.int64) == values.view(np.int64)).all() else None
+    whole = np.rint(scaled).astype(np.int64)
+    return whole if ((whole / scale).view(np.int64) == values.view(np.int64)).all() else None
 
 
 def decode(codec: str, blob: bytes | None, first: float | None, into: Floats, what: object) -> None:
@@ -78,11 +85,18 @@ def decode(codec: str, blob: bytes | None, first: float | None, into: Floats, wh
         if first is None:
             raise StoreBroken(f"{what} is damaged: it is constant, but has no number")
         into.fill(first)
-    elif codec.endswith(WHOLE):
-        into[:] = unpack(codec.removesuffix(WHOLE), blob, len(into), what)
     else:
-        family = codec.removesuffix(FLOAT)
-        _reader(family if family != codec else "", codec, what)(_checked(blob, what), into, what)
+        family, _, kind = codec.partition(".")
+        _decode(family, kind, blob, into, what)
+
+
+def _decode(family: str, kind: str, blob: bytes | None, into: Floats, what: object) -> None:
+    if family not in FAMILIES or (kind != FLOAT and kind not in SCALES):
+        raise StoreBroken(f"{what} is in a format that this version does not know: {family}.{kind}")
+    if kind == FLOAT:
+        _UNPACK[family](_checked(blob, what), into, what)
+    else:
+        np.divide(unpack(family, blob, len(into), what), SCALES[kind], out=into)
 
 
 def pack(numbers: Words, family: str) -> bytes:
@@ -93,34 +107,29 @@ def pack(numbers: Words, family: str) -> bytes:
 
 def unpack(family: str, blob: bytes | None, count: int, what: object) -> Ints:
     """int64[count] of `pack`."""
+    if family not in FAMILIES:
+        raise StoreBroken(f"{what} is in a format that this version does not know: {family}")
     numbers = np.empty(count, dtype=np.int64)
-    _reader(family, family, what)(_checked(blob, what), numbers, what)
+    _UNPACK[family](_checked(blob, what), numbers, what)
     return numbers
 
 
-def _checked(blob: bytes | None, what: object) -> memoryview:
+def _checked(blob: bytes | None, what: object) -> bytes:
     if blob is None or len(blob) < SUM.size:
         raise StoreBroken(f"{what} is damaged: its data is missing")
-    data = memoryview(blob)[: -SUM.size]
+    data = blob[: -SUM.size]
     if SUM.unpack_from(blob, len(data))[0] != zlib.crc32(data):
         raise StoreBroken(f"{what} is damaged: its checksum is wrong")
     return data
-
-
-def _reader(family: str, codec: str, what: object) -> Callable[[memoryview, Words, object], None]:
-    found = _UNPACK.get(family)
-    if found is None:
-        raise StoreBroken(f"{what} is in a format that this version does not know: {codec!r}")
-    return found
 
 
 def _pack_pco(numbers: Words) -> bytes:
     return bytes(standalone.simple_compress(numbers, LEVEL))
 
 
-def _unpack_pco(data: memoryview, into: Words, what: object) -> None:
+def _unpack_pco(data: bytes, into: Words, what: object) -> None:
     try:
-        progress = standalone.simple_decompress_into(bytes(data), into)
+        progress = standalone.simple_decompress_into(data, into)
     except (RuntimeError, TypeError) as error:
         raise StoreBroken(f"{what} is damaged: {error}") from error
     if progress.n_processed != len(into) or not progress.finished:
@@ -133,7 +142,7 @@ def _pack_zlib(numbers: Words) -> bytes:
     return zlib.compress(steps.astype("<u8").view(np.uint8).reshape(-1, 8).T.tobytes(), DEFLATE)
 
 
-def _unpack_zlib(data: memoryview, into: Words, what: object) -> None:
+def _unpack_zlib(data: bytes, into: Words, what: object) -> None:
     try:
         raw = np.frombuffer(zlib.decompress(data), dtype=np.uint8)
     except zlib.error as error:
@@ -145,4 +154,4 @@ def _unpack_zlib(data: memoryview, into: Words, what: object) -> None:
 
 
 _PACK: Mapping[str, Callable[[Words], bytes]] = {PCO: _pack_pco, ZLIB: _pack_zlib}
-_UNPACK: Mapping[str, Callable[[memoryview, Words, object], None]] = {PCO: _unpack_pco, ZLIB: _unpack_zlib}
+_UNPACK: Mapping[str, Callable[[bytes, Words, object], None]] = {PCO: _unpack_pco, ZLIB: _unpack_zlib}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from sqlalchemy import Connection, select
@@ -20,6 +20,8 @@ from telemetry.summary import hour_of
 CLOCK, CHUNK = schema.clock.c, schema.chunk.c
 Blob = tuple[str, float | None, bytes | None]
 """codec, first, data"""
+Clock = tuple[str, int, int, int, str, bytes | None]
+"""target, hour, late, n, codec, data"""
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,7 @@ class Stretch:
     """Readings of one target in one sealed hour, cut to a range.
 
     count: readings of the whole hour; inside: which of them are in the range. late: rows came since it was sealed.
+    present: numbers of the wanted series that were on the page.
     """
 
     target: str
@@ -35,6 +38,7 @@ class Stretch:
     count: int
     inside: slice
     reading: Reading
+    present: Collection[int]
 
     @property
     def whole(self) -> bool:
@@ -61,54 +65,64 @@ def parts(values: Sequence[int | str]) -> Iterator[Sequence[int | str]]:
 
 def gather(connection: Connection, plan: Plan, start: int, end: int) -> Sealed:
     """Clocks and wanted chunks of the hours that overlap start ≤ tick ≤ end; StoreBroken for a damaged clock."""
-    stretches, clean = _clocks(connection, sorted(set(plan.targets)), start, end)
+    clean, stretches = set[tuple[str, int]](), []
+    reader = _Reader(plan, start, end)
+    for target, hour, late, count, codec, data in _clocks(connection, sorted(set(plan.targets)), start, end):
+        if not late:
+            clean.add((target, hour))
+        stretch = reader.stretch(target, hour, late, count, codec, data) if codec != FORGOTTEN else None
+        if stretch is not None:
+            stretches.append(stretch)
     if not stretches:
         return Sealed((), clean, {})
-    wanted = sorted({number for one in stretches for number in present(plan, one.reading.layout)})
+    wanted = sorted(set[int]().union(*(one.present for one in stretches)))
     hours = [one.hour for one in stretches]
     return Sealed(stretches, clean, _blobs(connection, wanted, min(hours), max(hours)))
 
 
-def present(plan: Plan, layouts: Ids) -> Iterable[int]:
-    """Numbers of the wanted series that these layouts hold."""
-    if not len(layouts):
-        return ()
-    if (layouts == layouts[0]).all():
-        layouts = layouts[:1]
-    return {
-        number for position in plan.position(np.unique(layouts)).tolist() for number in plan.mine(position).tolist()
-    }
-
-
-def _clocks(
-    connection: Connection, targets: Sequence[str], start: int, end: int
-) -> tuple[list[Stretch], set[tuple[str, int]]]:
+def _clocks(connection: Connection, targets: Sequence[str], start: int, end: int) -> Iterator[Clock]:
     query = select(CLOCK.target, CLOCK.hour, CLOCK.late, CLOCK.n, CLOCK.codec, CLOCK.data).where(
         CLOCK.hour >= hour_of(start), CLOCK.hour <= end
     )
-    decoder, clean, stretches = Decoder(), set[tuple[str, int]](), []
     for names in parts(targets):
-        for target, hour, late, count, codec, data in connection.execute(query.where(CLOCK.target.in_(names))):
-            if not late:
-                clean.add((target, hour))
-            if codec == FORGOTTEN:
-                continue
-            reading = decoder.decode(codec, data, count, Place("clock", target, hour))
-            stretch = Stretch(target, hour, bool(late), count, slice(0, count), reading)
-            if reading.ticks[0] < start or reading.ticks[-1] > end:
-                stretch = _cut(stretch, start, end)
-            if len(stretch.reading.ticks):
-                stretches.append(stretch)
-    return stretches, clean
+        for row in connection.execute(query.where(CLOCK.target.in_(names))).all():
+            yield tuple(row)
 
 
-def _cut(stretch: Stretch, start: int, end: int) -> Stretch:
-    reading = stretch.reading
-    low, high = np.searchsorted(reading.ticks, [start, end + 1]).tolist()
-    inside = slice(low, high)
-    return replace(
-        stretch, inside=inside, reading=Reading(reading.ticks[inside], reading.at_ms[inside], reading.layout[inside])
-    )
+class _Reader:
+    """Makes stretches; what many of them share is worked out once."""
+
+    def __init__(self, plan: Plan, start: int, end: int) -> None:
+        self._plan = plan
+        self._start = start
+        self._end = end
+        self._decoder = Decoder()
+        self._present: dict[int, tuple[Ids, Collection[int]]] = {}
+
+    def stretch(self, target: str, hour: int, late: int, count: int, codec: str, data: bytes | None) -> Stretch | None:
+        """What a row of `clock` holds of the range, None when that is nothing."""
+        reading, inside = self._decoder.decode(codec, data, count, Place("clock", target, hour)), slice(0, count)
+        if reading.ticks[0] < self._start or reading.ticks[-1] > self._end:
+            low, high = np.searchsorted(reading.ticks, [self._start, self._end + 1]).tolist()
+            if low == high:
+                return None
+            inside = slice(low, high)
+            reading = Reading(reading.ticks[inside], reading.at_ms[inside], reading.layout[inside])
+        return Stretch(target, hour, bool(late), count, inside, reading, self._shown(reading.layout))
+
+    def _shown(self, layout: Ids) -> Collection[int]:
+        """Of equal layouts the decoder gives the same array."""
+        known = self._present.get(id(layout))
+        if known is None:
+            known = self._present[id(layout)] = (layout, present(self._plan, layout))
+        return known[1]
+
+
+def present(plan: Plan, layouts: Ids) -> Collection[int]:
+    """Numbers of the wanted series that these layouts hold."""
+    return {
+        number for position in plan.position(np.unique(layouts)).tolist() for number in plan.mine(position).tolist()
+    }
 
 
 def _blobs(connection: Connection, series: Sequence[int], first: int, last: int) -> dict[tuple[int, int], Blob]:
@@ -118,7 +132,7 @@ def _blobs(connection: Connection, series: Sequence[int], first: int, last: int)
     return {
         (number, hour): (codec, constant, data)
         for some in parts(series)
-        for number, hour, codec, constant, data in connection.execute(query.where(CHUNK.series.in_(some)))
+        for number, hour, codec, constant, data in connection.execute(query.where(CHUNK.series.in_(some))).all()
     }
 
 

@@ -104,7 +104,7 @@ def test_what_the_tables_say(store: Store) -> None:
     assert chunk == [
         ("x", NOW, 3, 0, 0, 0, 0, 0, 0, 3, "constant", 1),
         ("gpu_power_watts", NOW, 2, 40, 60, 40, 60, 100, 35 + 100, 3, "pco.f64", 0),
-        ("generation_tokens_total", NOW, 3, 7, 10, None, None, None, 5, 3, "pco.i64", 0),
+        ("generation_tokens_total", NOW, 3, 7, 10, None, None, None, 5, 3, "pco.d0", 0),
         ("never", NOW, 0, *[None] * 7, "unknown", 1),
     ]
 
