@@ -162,13 +162,13 @@ def change(now: float | None, baseline: float | None) -> str:
 
 
 def points(now: float | None, baseline: float | None) -> str:
-    """How far one share is from another, in hundredths: "▲ +19.3 points"; empty when unknown, or too small to show."""
+    """How far one share is from another, in percentage points: "▲ +19.3 pp"; empty when unknown, or too small to show."""
     if now is None or baseline is None or not math.isfinite(now) or not math.isfinite(baseline):
         return ""
     number, _ = show(now - baseline, Unit.RATIO)
     if number == "0.0":
         return ""
-    return f"▼ {number} points" if number.startswith(MINUS) else f"▲ +{number} points"
+    return f"▼ {number} pp" if number.startswith(MINUS) else f"▲ +{number} pp"
 
 
 @dataclass(frozen=True, slots=True)

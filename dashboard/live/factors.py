@@ -44,7 +44,7 @@ class Factor:
 
     source: the ratio that it is, or what its own `line` is made of: (scene, span) → values at the span's ticks.
     grave: whether a slow-down by it deserves attention; fewer requests are no fault.
-    made_of: keys of factors that it follows from; it is no cause of its own while one of them explains it.
+    made_of: keys of factors that it follows from; it is no cause of its own while they explain most of it.
     """
 
     key: str

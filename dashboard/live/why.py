@@ -25,6 +25,8 @@ from telemetry.roofline import Weights
 BASELINE_EVERY_MS = 10_000
 NOTABLE = 0.10
 """A factor is named when its deviation makes decoding faster by at least this share, or slower by as much."""
+EXPLAINED = 0.5
+"""What follows from others is explained where they make up this share of its effect."""
 BUSY = 0.80
 
 Row = dict[str, str]
@@ -85,7 +87,7 @@ class Compared:
 
     @property
     def change(self) -> str:
-        """How far it is from its baseline: of a share in points, else in per cent of the baseline."""
+        """How far it is from its baseline: of a share in percentage points, else in per cent of the baseline."""
         return (formatting.points if self.factor.unit is Unit.RATIO else formatting.change)(self.now, self.baseline)
 
     @property
@@ -102,12 +104,13 @@ def compare(scene: Scene, known: Mapping[str, float]) -> list[Compared]:
 def named(compared: list[Compared]) -> Compared | None:
     """The factor whose deviation changes the speed most, None when none does notably.
 
-    What follows from other factors is not named while one of them explains it.
+    What follows from other factors is not named while they explain most of it.
     """
     notable = {one.factor.key: one for one in compared if one.notable}
 
     def explained(one: Compared) -> bool:
-        return any(key in notable and notable[key].effect * one.effect > 0 for key in one.factor.made_of)
+        parts = [notable[key].effect for key in one.factor.made_of if key in notable]
+        return sum(part for part in parts if part * one.effect > 0) / one.effect >= EXPLAINED
 
     causes = [one for one in notable.values() if not explained(one)]
     return max(causes, key=lambda one: abs(one.effect), default=None)

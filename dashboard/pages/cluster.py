@@ -75,7 +75,11 @@ WHY_HEAD = (
     ("", ""),
     ("now", "Trailing 10 s; the share of foreign prefill over a minute of decoding"),
     ("baseline", "Median while decoding in the last 15 minutes; known after a minute of it"),
-    ("change", "Above stands the factor that changes the speed most, where by a tenth or more"),
+    (
+        "change",
+        "Of shares in percentage points (pp). Above stands the factor that changes the speed most, if by a tenth "
+        "or more; steps only where running and step time do not explain them",
+    ),
 )
 """Columns of the card, and what their numbers mean."""
 

@@ -121,10 +121,10 @@ def test_change_against_a_baseline(now: float | None, baseline: float | None, sh
 @pytest.mark.parametrize(
     ("now", "baseline", "shown"),
     [
-        (0.583, 0.39, "▲ +19.3 points"),
-        (0.1, 0.5, "▼ −40.0 points"),
-        (0.02, 0.0, "▲ +2.0 points"),
-        (1.0, 0.0, "▲ +100 points"),
+        (0.583, 0.39, "▲ +19.3 pp"),
+        (0.1, 0.5, "▼ −40.0 pp"),
+        (0.02, 0.0, "▲ +2.0 pp"),
+        (1.0, 0.0, "▲ +100 pp"),
         (0.5, 0.5004, ""),
         (None, 0.5, ""),
         (0.5, None, ""),

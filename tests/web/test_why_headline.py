@@ -70,14 +70,18 @@ def both(*changes: Change) -> Change:
 
 
 NAMED: list[tuple[str, Change, str, str]] = [
-    ("a share of time counts by what it takes", prefill(30), "foreign prefill ▲ +50.0 points", "warning"),
-    ("a tenth of the time", prefill(6), "foreign prefill ▲ +10.0 points", "warning"),
+    ("a share of time counts by what it takes", prefill(30), "foreign prefill ▲ +50.0 pp", "warning"),
+    ("a tenth of the time", prefill(6), "foreign prefill ▲ +10.0 pp", "warning"),
     ("less than that", prefill(5), "as usual", "ok"),
     ("however small it was before", both(prefill(5), itl(1.2)), "step time ▲ +20.0 %", "warning"),
     ("steps that follow from their length", both(drafts(0.4), itl(2.0)), "step time ▲ +100 %", "warning"),
     ("steps that follow from fewer requests", both(drafts(0.3), running(1.0)), "running ▼ −66.7 %", "ok"),
     ("steps that fall although more run", both(drafts(0.5), running(4.0)), "verify steps ▼ −50.0 %", "warning"),
     ("steps that fall although they are short", both(drafts(0.5), itl(0.8)), "verify steps ▼ −50.0 %", "warning"),
+    ("steps that follow for the larger part", both(drafts(0.5), itl(1.5)), "step time ▲ +50.0 %", "warning"),
+    ("for the smaller part", both(drafts(0.5), itl(1.3)), "verify steps ▼ −50.0 %", "warning"),
+    ("from two together", both(drafts(0.5), running(2.4), itl(1.2)), "running ▼ −20.0 %", "ok"),
+    ("from one, against the other", both(drafts(0.5), running(4.0), itl(1.5)), "step time ▲ +50.0 %", "warning"),
     ("no step at all", drafts(0.0), "verify steps ▼ −100 %", "warning"),
     ("shorter steps", itl(0.5), "step time ▼ −50.0 %", "ok"),
 ]
