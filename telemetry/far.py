@@ -16,7 +16,7 @@ from telemetry.catalog import cluster, gpu
 from telemetry.catalog.ratios import INTERCONNECT_TRANSMIT
 from telemetry.frame import Bools, Floats
 from telemetry.grid import Grid, alike, divided, edge, largest, lay_out, least, watched
-from telemetry.model import Fold, Kind, Metric
+from telemetry.model import Fold, Kind, Metric, Series
 from telemetry.percentiles import Labels
 from telemetry.query import Line, Query
 from telemetry.summary import HOUR_MS, Summaries
@@ -48,6 +48,17 @@ def bins(query: Query) -> tuple[int, int]:
     if query.width_ms is None and query.points is not None and query.points <= 1:
         return hour, (query.end_ms - hour) // HOUR_MS * HOUR_MS + HOUR_MS
     return query.bins(HOUR_MS) or (0, HOUR_MS)
+
+
+def tells_extremes(query: Query, series: Sequence[Series]) -> bool:
+    """Whether the least and the largest value of each bin follow from summaries, too."""
+    if query.metric.kind is Kind.HISTOGRAM or _recorded(query) is not None:
+        return True
+    members = [one for one in series if one.metric in query.stored() and query.wants(one)]
+    alone = len({query.group(one) for one in members}) == len(members)
+    if query.ratio is not None:
+        return alone and far_ratios.has_extremes(query.ratio)
+    return alone or query.metric.kind is Kind.COUNTER
 
 
 def answer(query: Query, summaries: Summaries, until_ms: float | None = None) -> list[Line]:

@@ -133,11 +133,20 @@ def _divided(ratio: Ratio, above: Floats, below: Floats, counts: Bools) -> Float
     return ratios.quotient(ratio, *sums)
 
 
+def has_extremes(ratio: Ratio) -> bool:
+    """Whether a ratio is the rate that is kept of a counter, where that is alone in its group."""
+    return (
+        len(ratio.numerator) == 1
+        and ratio.numerator[0].kind is Kind.COUNTER
+        and not ratio.denominator
+        and ratio.window_s * 1000 == RATE_WINDOW_MS
+    )
+
+
 def _extremes(ratio: Ratio, grid: Grid) -> tuple[Floats, Floats]:
     """Least and largest value, where they are those of the kept rates: of a counter alone in its group for a bin."""
-    counters = all(term.kind is Kind.COUNTER for term in ratio.numerator)
-    if ratio.denominator or not counters or ratio.window_s * 1000 != RATE_WINDOW_MS:
+    if not has_extremes(ratio):
         return np.full(len(grid.t_ms), np.nan), np.full(len(grid.t_ms), np.nan)
-    alone = ((grid.count > 0).sum(axis=0) <= 1).all(axis=1) & (len(ratio.numerator) == 1)
+    alone = ((grid.count > 0).sum(axis=0) <= 1).all(axis=1)
     low, high = least(least(grid.minimum), 0), largest(largest(grid.maximum), 0)
     return tuple(np.where(alone, one * ratio.scale + ratio.offset, np.nan) for one in (low, high))  # type: ignore[return-value]

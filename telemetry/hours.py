@@ -1,0 +1,94 @@
+"""Summaries for a query: of sealed hours from the source, of all others worked out from its samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from telemetry import far
+from telemetry.counters import NOMINAL_PER_GAP
+from telemetry.frame import Floats
+from telemetry.grid import MEASURES
+from telemetry.model import Series
+from telemetry.query import Query
+from telemetry.source import Source
+from telemetry.summary import HOUR_MS, Summaries, lead_ms, summarise
+
+
+@dataclass(frozen=True)
+class Sealed:
+    """What the source has of a query's hours. unsealed: hours that are to be worked out from samples."""
+
+    summaries: Summaries
+    unsealed: Sequence[int]
+
+    @property
+    def cells(self) -> float:
+        """Samples (series × ticks) of the sealed hours."""
+        return float(self._cells().sum())
+
+    @property
+    def busiest(self) -> float:
+        """Samples of the hour that has most."""
+        return max(self._cells().tolist(), default=0.0)
+
+    def _cells(self) -> Floats:
+        count = self.summaries.count
+        return (count > 0).sum(axis=0) * count.max(axis=0) if count.size else np.zeros(0)
+
+
+@dataclass(frozen=True)
+class Hours:
+    """Summaries without a seam. until_ms: the newest tick, where its hour is not over; None where all are."""
+
+    summaries: Summaries
+    until_ms: float | None
+
+
+def sealed(query: Query, source: Source) -> Sealed:
+    """What the source has of a query's hours."""
+    start, end = far.start_ms(query), query.end_ms
+    return Sealed(source.summaries(far.stored(query), start, end, query.sources()), source.unsealed(start, end))
+
+
+def complete(query: Query, source: Source, found: Sealed) -> Hours:
+    """All hours of a query."""
+    parts, newest = [found.summaries], None
+    lead = lead_ms(query.slowest_ms * NOMINAL_PER_GAP)
+    for run in _runs(found.unsealed):
+        frame = source.frame(far.stored(query), run[0] - lead, run[-1] + HOUR_MS - 1, query.sources())
+        if len(frame.ticks):
+            parts.append(summarise(frame, run))
+            newest = int(frame.ticks[-1])
+    merged = joined(parts, set(found.unsealed))
+    last = merged.hours[(merged.count > 0).any(axis=0)]
+    return Hours(merged, newest if newest is not None and len(last) and newest >= last[-1] else None)
+
+
+def _runs(hours: Sequence[int]) -> list[list[int]]:
+    """Hours that follow each other, together."""
+    runs: list[list[int]] = []
+    for hour in hours:
+        if runs and hour - runs[-1][-1] == HOUR_MS:
+            runs[-1].append(hour)
+        else:
+            runs.append([hour])
+    return runs
+
+
+def joined(parts: Sequence[Summaries], anew: set[int]) -> Summaries:
+    """Several as one; of the hours `anew` the first part does not count."""
+    hours = np.unique(np.concatenate([part.hours for part in parts]))
+    rows: dict[Series, int] = {}
+    for part in parts:
+        for series in part.series:
+            rows.setdefault(series, len(rows))
+    found = {name: np.full((len(rows), len(hours)), 0.0 if name == "count" else np.nan) for name in MEASURES}
+    for place, part in enumerate(parts):
+        kept = np.array([place > 0 or int(hour) not in anew for hour in part.hours], dtype=bool)
+        at = np.ix_([rows[series] for series in part.series], np.searchsorted(hours, part.hours[kept]))
+        for name, values in found.items():
+            values[at] = getattr(part, name)[:, kept]
+    return Summaries(hours, tuple(rows), **found)

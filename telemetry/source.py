@@ -1,0 +1,32 @@
+"""What answers are read from."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Protocol
+
+from telemetry.frame import Frame
+from telemetry.summary import Summaries
+
+
+class Source(Protocol):
+    """History: samples, and summaries of whole hours. Ranges are closed, instants epoch milliseconds."""
+
+    def frame(
+        self, metrics: Collection[str], start_ms: int, end_ms: int, targets: Collection[str] | None = None
+    ) -> Frame:
+        """Samples of these metrics with start ≤ tick ≤ end; targets None = all."""
+
+    def summaries(
+        self, metrics: Collection[str], start_ms: int, end_ms: int, targets: Collection[str] | None = None
+    ) -> Summaries:
+        """Sealed hours that overlap the range."""
+
+    def unsealed(self, start_ms: int, end_ms: int) -> list[int]:
+        """Hours of the range, rising, whose rows no summary tells yet, or not all of them."""
+
+    def forgotten(self, start_ms: int, end_ms: int) -> bool:
+        """Whether samples of the range were given up, so that only summaries tell of them."""
+
+    def step_ms(self) -> int:
+        """The shortest nominal interval of a target."""
