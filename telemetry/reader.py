@@ -70,11 +70,9 @@ def _dear(query: Query, found: hours.Sealed) -> bool:
 
 
 def _length(query: Query, found: hours.Sealed) -> int:
-    """Length of a slice."""
-    busiest = ((found.summaries.count > 0).sum(axis=0) * found.summaries.count.max(axis=0, initial=0.0)).max(
-        initial=1.0
-    )
-    return max(int(CELLS / max(busiest, 1.0) * HOUR_MS), LEADS * query.lead_ms)
+    """Length of a slice; an hour where nothing is known of what there is."""
+    length = int(CELLS / found.busiest * HOUR_MS) if found.busiest > 0 else HOUR_MS
+    return max(length, LEADS * query.lead_ms)
 
 
 def _from_samples(query: Query, source: Source, bins: Bins | None, length_ms: int) -> Answer:
@@ -87,7 +85,7 @@ def _from_samples(query: Query, source: Source, bins: Bins | None, length_ms: in
 
 
 def _ranges(query: Query, bins: Bins | None, length_ms: int) -> list[tuple[int, int]]:
-    """The range in pieces of about this length, each of whole bins, and where it can be of hours, as they are sealed."""
+    """The range in pieces of about this length, each of whole bins; of hours, as they are sealed, where it can be."""
     if length_ms >= query.end_ms - query.start_ms:
         return [(query.start_ms, query.end_ms)]
     origin, width = bins or (0, 1)

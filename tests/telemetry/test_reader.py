@@ -194,7 +194,7 @@ def test_hours_serve_where_they_tell_enough(
     """Samples may take longer where hours make few points, or leave extremes open."""
     names = {gpu.GPU_POWER: ("n1", "n2"), engine.GENERATION_TOKENS: ("a", "b"), engine.REQUESTS_RUNNING: ("a", "b")}
     rows: dict[Series, Numbers] = {
-        one(stored, target, **{label: "0" for label in stored.by}): [1.0] * (hour_bins * 12)
+        one(stored, target, **dict.fromkeys(stored.by, "0")): [1.0] * (hour_bins * 12)
         for stored, targets in names.items()
         for target in targets
     }
