@@ -146,7 +146,9 @@ def _place_instants(plan: Plan, spans: Sequence[Span], rows: Piece, rows_of: Map
     """A series' instant is that of its target, with or without a number."""
     for stretch, where in spans:
         mine = rows_of[stretch.target]
-        if len(mine):
+        if len(mine) and isinstance(where, slice):
+            np.add(stretch.reading.ticks, stretch.reading.lags, out=table.at_ms[mine[0], where])
+        elif len(mine):
             table.at_ms[mine[0], where] = stretch.reading.at_ms
     at = np.searchsorted(table.ticks, rows.ticks)
     for target, mine in rows_of.items():

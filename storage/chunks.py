@@ -94,15 +94,14 @@ def _decode(family: str, kind: str, blob: bytes | None, into: Floats, what: obje
     if family not in FAMILIES or (kind != FLOAT and kind not in SCALES):
         raise StoreBroken(f"{what} is in a format that this version does not know: {family}.{kind}")
     if kind == FLOAT:
-        _UNPACK[family](_checked(blob, what), into, what)
+        _UNPACK[family](checked(blob, what), into, what)
     else:
         np.divide(unpack(family, blob, len(into), what), SCALES[kind], out=into)
 
 
 def pack(numbers: Words, family: str) -> bytes:
     """int64[n] or float64[n], contiguous, as a blob with its sum."""
-    data = _PACK[family](numbers)
-    return data + SUM.pack(zlib.crc32(data))
+    return summed(_PACK[family](numbers))
 
 
 def unpack(family: str, blob: bytes | None, count: int, what: object) -> Ints:
@@ -110,11 +109,17 @@ def unpack(family: str, blob: bytes | None, count: int, what: object) -> Ints:
     if family not in FAMILIES:
         raise StoreBroken(f"{what} is in a format that this version does not know: {family}")
     numbers = np.empty(count, dtype=np.int64)
-    _UNPACK[family](_checked(blob, what), numbers, what)
+    _UNPACK[family](checked(blob, what), numbers, what)
     return numbers
 
 
-def _checked(blob: bytes | None, what: object) -> bytes:
+def summed(data: bytes) -> bytes:
+    """Data with its checksum behind it."""
+    return data + SUM.pack(zlib.crc32(data))
+
+
+def checked(blob: bytes | None, what: object) -> bytes:
+    """What `summed` was given; StoreBroken when it was something else."""
     if blob is None or len(blob) < SUM.size:
         raise StoreBroken(f"{what} is damaged: its data is missing")
     data = blob[: -SUM.size]

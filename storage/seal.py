@@ -181,7 +181,7 @@ def _reading(before: Before, rows: Piece, hour: int) -> Reading:
     at_ms = np.concatenate([*(one.at_ms for one in old), rows.at_ms[inside].astype(np.int64)])
     layout = np.concatenate([*(one.layout for one in old), before.plan.layouts[rows.layout[inside]]])
     ticks, first = np.unique(ticks, return_index=True)
-    return Reading(ticks, at_ms[first], layout[first])
+    return Reading(ticks, at_ms[first] - ticks, layout[first])
 
 
 def _summary(found: Summaries, row: int) -> Values:

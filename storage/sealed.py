@@ -107,7 +107,7 @@ class _Reader:
             if low == high:
                 return None
             inside = slice(low, high)
-            reading = Reading(reading.ticks[inside], reading.at_ms[inside], reading.layout[inside])
+            reading = reading.cut(inside)
         return Stretch(target, hour, bool(late), count, inside, reading, self._shown(reading.layout))
 
     def _shown(self, layout: Ids) -> Collection[int]:
