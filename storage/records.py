@@ -131,6 +131,22 @@ class Commit:
 
 
 @dataclass(frozen=True, slots=True)
+class Clock:
+    """A sealed hour of a target: `hour` is its start, n the readings from first_tick to last_tick.
+
+    late: rows came since, so it will be sealed anew. forgotten: its samples were given up, summaries are left.
+    """
+
+    target: str
+    hour: int
+    n: int
+    first_tick: int
+    last_tick: int
+    late: bool
+    forgotten: bool
+
+
+@dataclass(frozen=True, slots=True)
 class TargetRow:
     """Current state of a target. kind: "node" or "engine"; `last_ok_ms` None = never read."""
 

@@ -24,6 +24,7 @@ from storage.late import Late
 from storage.layouts import Layouts
 from storage.plan import Plan, make_plan
 from storage.sealed import CLOCK, Sealed
+from storage.summaries import COLUMNS
 from telemetry.model import Series
 from telemetry.summary import HOUR_MS, Summaries, lead_ms, summarise
 
@@ -31,18 +32,6 @@ SLICE_MS = 300_000
 """Rows read in one transaction."""
 TRIES = 3
 """So often an hour is prepared anew when rows came for it meanwhile."""
-COLUMNS = {
-    "n": "count",
-    "first": "first",
-    "last": "last",
-    "min": "minimum",
-    "max": "maximum",
-    "sum": "total",
-    "gain": "gain",
-    "seconds": "seconds",
-}
-"""Columns of `chunk` and what they are in `Summaries`."""
-
 Values = dict[str, Any]
 State = tuple[int, int, str] | None
 """Of a clock: late, n, codec; None while the hour is not sealed."""

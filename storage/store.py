@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from storage import asks, chunks, history, read, upkeep
+from storage import asks, chunks, history, hours, read, summaries, upkeep
 from storage.database import Database
 from storage.dialect import Sqlite
 from storage.late import Late
 from storage.layouts import Layouts
 from storage.migrations import bring_up_to_date
-from storage.records import Absence, Batch, Command, Commit, Episode, Event, Fact, Offset, Row, TargetRow
+from storage.records import Absence, Batch, Clock, Command, Commit, Episode, Event, Fact, Offset, Row, TargetRow
 from storage.seal import Sealer
 from storage.write import Writer
 from telemetry.frame import Frame
 from telemetry.model import Series
+from telemetry.summary import Summaries
 
 
 def open_store(url: str, *, writer: bool, now_ms: int, busy_ms: int = 2000, codec: str = chunks.PCO) -> Store:
@@ -129,6 +130,40 @@ class Store:
         May be repeated, and stopped anywhere: every sample can be read exactly once all the time. StoreBusy, StoreFull.
         """
         return self._sealer.seal(target, hour, now_ms)
+
+    def due(self, now_ms: int) -> list[tuple[str, int]]:
+        """Target-hours to seal, oldest first: over for five minutes, with rows that no sealed hour holds yet."""
+        with self._database.reading() as connection:
+            return hours.due(connection, now_ms)
+
+    def sealed(self, start_ms: int, end_ms: int) -> list[Clock]:
+        """Sealed hours that overlap start ≤ t ≤ end, by hour and target."""
+        with self._database.reading() as connection:
+            return hours.sealed(connection, start_ms, end_ms)
+
+    def unsealed(self, start_ms: int, end_ms: int) -> list[tuple[str, int]]:
+        """(target, hour) in the range whose rows no summary tells yet, or not all of them (late), oldest first."""
+        with self._database.reading() as connection:
+            return hours.unsealed(connection, start_ms, end_ms)
+
+    def forgotten(self, start_ms: int, end_ms: int) -> bool:
+        """Whether samples of start ≤ tick ≤ end were given up, so that only summaries tell of them."""
+        with self._database.reading() as connection:
+            return hours.forgotten(connection, start_ms, end_ms)
+
+    def summaries(
+        self,
+        wanted: Callable[[Series], bool] | Collection[str],
+        targets: Sequence[str] | None,
+        start_ms: int,
+        end_ms: int,
+    ) -> Summaries:
+        """Summaries of the sealed hours that overlap start ≤ t ≤ end, of series that are in any of them.
+
+        Rows that came late for a sealed hour are in its summary only once it is sealed anew: see `unsealed`.
+        """
+        with self._database.reading() as connection:
+            return summaries.summaries(connection, self._layouts, wanted, targets, start_ms, end_ms)
 
     def facts(self, target: str | None = None, at_ms: int | None = None, name: str | None = None) -> list[Fact]:
         """Facts, all or those true at an instant, by target, name and time."""

@@ -1,0 +1,75 @@
+"""Hours: which are sealed, which are not, and which should be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlalchemy import Connection, literal_column, select
+
+from storage import schema
+from storage.chunks import FORGOTTEN
+from storage.hot import FIRST
+from storage.read import AT_ONCE, HOT
+from storage.records import Clock
+from storage.sealed import CLOCK
+from telemetry.summary import HOUR_MS, hour_of
+
+SETTLED_MS = 300_000
+"""So long after its end an hour is sealed: what is late comes in between."""
+LATE = literal_column("late") == literal_column("1")
+"""Written so that the index of the late ones is used."""
+
+
+def sealed(connection: Connection, start: int, end: int) -> list[Clock]:
+    """Sealed hours that overlap start ≤ t ≤ end, by hour and target."""
+    query = select(CLOCK.target, CLOCK.hour, CLOCK.n, CLOCK.first_tick, CLOCK.last_tick, CLOCK.late, CLOCK.codec)
+    found = connection.execute(
+        query.where(CLOCK.hour >= hour_of(start), CLOCK.hour <= end).order_by(CLOCK.hour, CLOCK.target)
+    )
+    return [
+        Clock(target, hour, n, first, last, bool(late), codec == FORGOTTEN)
+        for target, hour, n, first, last, late, codec in found.all()
+    ]
+
+
+def forgotten(connection: Connection, start: int, end: int) -> bool:
+    """Whether samples of start ≤ tick ≤ end were given up, so that only summaries tell of them."""
+    query = select(CLOCK.hour).where(CLOCK.hour >= hour_of(start), CLOCK.hour <= end, CLOCK.codec == FORGOTTEN)
+    inside = (CLOCK.first_tick <= end, CLOCK.last_tick >= start)
+    return connection.execute(query.where(*inside).limit(1)).first() is not None
+
+
+def unsealed(connection: Connection, start: int, end: int) -> list[tuple[str, int]]:
+    """(target, hour) of rows that no summary tells, or not all of them, in hours that overlap the range, oldest first.
+
+    No two of its questions need to be of one state of the database: what is sealed meanwhile may be in the answer.
+    """
+    first, last = hour_of(start), hour_of(end)
+    late = select(CLOCK.target, CLOCK.hour).where(LATE, CLOCK.hour >= first, CLOCK.hour <= last)
+    found = {(target, hour) for target, hour in connection.execute(late).all()}
+    names = set(connection.scalars(select(schema.layout.c.target).distinct()))
+    for hour in _hours_of_rows(connection, first, last + HOUR_MS - 1):
+        missing = names - set(connection.scalars(select(CLOCK.target).where(CLOCK.hour == hour)))
+        found |= {(target, hour) for target in _present(connection, hour, missing)}
+    return sorted(found, key=lambda one: (one[1], one[0]))
+
+
+def _hours_of_rows(connection: Connection, start: int, end: int) -> Iterator[int]:
+    while (tick := connection.scalar(FIRST.where(HOT.tick >= start, HOT.tick <= end))) is not None:
+        yield hour_of(tick)
+        start = hour_of(tick) + HOUR_MS
+
+
+def _present(connection: Connection, hour: int, names: set[str]) -> set[str]:
+    """Those of the targets that have rows in the hour."""
+    if not names:
+        return set()
+    query = select(HOT.target).where(HOT.tick >= hour, HOT.tick < hour + HOUR_MS).distinct()
+    if len(names) < AT_ONCE:
+        query = query.where(HOT.target.in_(sorted(names)))
+    return set(connection.scalars(query)) & names
+
+
+def due(connection: Connection, now_ms: int) -> list[tuple[str, int]]:
+    """(target, hour) to seal, oldest first: hours that are over and settled, and have rows that no summary tells."""
+    return unsealed(connection, -(2**62), now_ms - SETTLED_MS - HOUR_MS)
