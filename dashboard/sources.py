@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,6 +12,8 @@ from storage.store import Store
 from telemetry import ratios
 from telemetry.catalog import cluster
 from telemetry.frame import Frame
+from telemetry.seam import joined
+from telemetry.summary import HOUR_MS, Summaries
 
 DEFAULT_STEP_MS = 1000
 
@@ -78,13 +80,42 @@ class Sources:
         return self.tail if self.tail.loaded else FromStore(self.store)
 
     def frame(
-        self, metrics: Collection[str], start_ms: int, end_ms: int, targets: Sequence[str] | None = None
+        self, metrics: Collection[str], start_ms: int, end_ms: int, targets: Collection[str] | None = None
     ) -> Frame:
-        """History of start ≤ tick ≤ end: from the tail where it reaches back far enough, else from the store."""
-        latest = self.tail.latest_tick
-        if self.tail.loaded and latest is not None and start_ms > latest - SPAN_MS:
+        """History of start ≤ tick ≤ end: from the tail as far as that reaches back, before that from the store.
+
+        They meet at a whole hour: the store has sealed it when the tail lets go of it, so that no row is read.
+        """
+        seam = self._seam()
+        wanted = None if targets is None else list(targets)
+        if seam is None or end_ms < seam[1]:
+            return self.store.frame(metrics, wanted, start_ms, end_ms)
+        if start_ms > seam[0]:
             return self.tail.frame(metrics, start_ms=start_ms, end_ms=end_ms, targets=targets)
-        return self.store.frame(metrics, targets, start_ms, end_ms)
+        before = self.store.frame(metrics, wanted, start_ms, seam[1] - 1)
+        return joined(before, self.tail.frame(metrics, start_ms=seam[1], end_ms=end_ms, targets=targets))
+
+    def _seam(self) -> tuple[int, int] | None:
+        """(from when on the tail holds everything, the first whole hour of that); None while it is not loaded."""
+        latest = self.tail.latest_tick
+        if not self.tail.loaded or latest is None:
+            return None
+        oldest = latest - SPAN_MS
+        return oldest, oldest - oldest % HOUR_MS + HOUR_MS
+
+    def summaries(
+        self, metrics: Collection[str], start_ms: int, end_ms: int, targets: Collection[str] | None = None
+    ) -> Summaries:
+        """Sealed hours that overlap the range."""
+        return self.store.summaries(metrics, None if targets is None else list(targets), start_ms, end_ms)
+
+    def unsealed(self, start_ms: int, end_ms: int) -> list[int]:
+        """Hours of the range, rising, whose rows no summary tells yet, or not all of them."""
+        return sorted({hour for _, hour in self.store.unsealed(start_ms, end_ms)})
+
+    def forgotten(self, start_ms: int, end_ms: int) -> bool:
+        """Whether samples of the range were given up, so that only summaries tell of them."""
+        return self.store.forgotten(start_ms, end_ms)
 
     def step_ms(self) -> int:
         """The nominal interval: the shortest that any target is read with."""

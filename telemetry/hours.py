@@ -48,9 +48,10 @@ class Hours:
 
 
 def sealed(query: Query, source: Source) -> Sealed:
-    """What the source has of a query's hours."""
+    """What the source has of a query's hours. An hour that is sealed in between is in both, and not in neither."""
     start, end = far.start_ms(query), query.end_ms
-    return Sealed(source.summaries(far.stored(query), start, end, query.sources()), source.unsealed(start, end))
+    unsealed = source.unsealed(start, end)
+    return Sealed(source.summaries(far.stored(query), start, end, query.sources()), unsealed)
 
 
 def complete(query: Query, source: Source, found: Sealed) -> Hours:

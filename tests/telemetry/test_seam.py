@@ -1,0 +1,41 @@
+"""Frames that follow each other."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from telemetry.frame import empty
+from telemetry.model import Series
+from telemetry.seam import joined
+from tests.telemetry.frames import Numbers, numbers, table
+from tests.telemetry.frames import series as named
+
+A, B, C = (named(target=target) for target in "abc")
+
+
+def test_the_rows_of_both_on_one_axis() -> None:
+    first: dict[Series, Numbers] = {B: [1, 2], A: [3, None]}
+    second: dict[Series, Numbers] = {C: [7, 8, 9], B: [4, None, 5]}
+    before = table(first, at_s=[0, 1], breaks={0: [1]})
+    after = table(second, at_s=[2, 3, 4], breaks={1: [2]}, interval_s=5)
+    found = joined(before, after)
+    assert found.series == (A, B, C)
+    assert found.ticks.tolist() == [*before.ticks.tolist(), *after.ticks.tolist()]
+    assert [numbers(row) for row in found.values] == [
+        [3, None, None, None, None],
+        [1, 2, 4, None, 5],
+        [None, None, 7, 8, 9],
+    ]
+    assert (~np.isnan(found.at_ms)).tolist() == [
+        [True, True, False, False, False],
+        [True] * 5,
+        [False, False, True, True, True],
+    ]
+    assert found.breaks.tolist() == [[False] * 5, [False, True, False, False, True], [False] * 5]
+    assert found.gap_ms.tolist() == [2500, 12_500, 12_500]
+
+
+def test_nothing_and_something_is_something() -> None:
+    some = table([[1.0, 2.0]])
+    assert joined(empty(), some) is some
+    assert joined(some, empty()) is some
