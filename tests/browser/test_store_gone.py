@@ -1,0 +1,65 @@
+"""The store is deleted under a running hub: the page names it, and shows the next store without being loaded again."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Complaints, Open, wait_for_charts
+from tests.browser.test_processes import free_port, line_with, running, wait_for
+from tests.cli.test_end_to_end import children
+
+pytestmark = pytest.mark.live
+
+
+def health(port: int) -> tuple[int, str]:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=20) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
+
+
+def test_a_deleted_store_is_named_and_its_successor_shown(
+    tmp_path: Path, open_page: Open, complaints: Complaints
+) -> None:
+    complaints.allowed = ("500", "503", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_EMPTY_RESPONSE", "ERR_CONNECTION")
+    path = tmp_path / "store.db"
+    with ExitStack() as stack:
+        simulator = stack.enter_context(running("-m", "simulator", "--nodes", "2"))
+        told = json.loads(line_with(simulator, r"\{.*\}"))
+        nodes = [part for name, url in told["nodes"].items() for part in ("--node", f"{name}={url}")]
+        port = free_port()
+        command = ["app.py", "run", "--config", "", "--store", str(path), "--port", str(port), *nodes]
+        with (tmp_path / "log").open("w") as log:
+            hub = subprocess.Popen([sys.executable, *command, "--engine", f"head={told['engine']}"], stderr=log)
+        stack.callback(hub.wait, 60)
+        stack.callback(hub.terminate)
+        wait_for(f"http://127.0.0.1:{port}/")
+        page = open_page(f"http://127.0.0.1:{port}/")
+        wait_for_charts(page)
+        before = children(hub.pid)
+        sentence = page.locator("#react-entry-point .sentence .words")
+        path.unlink()
+        expect(sentence).to_have_text(re.compile(r"The store .*store\.db was deleted while it was open"), timeout=5_000)
+        assert health(port) == (503, f"the store {path} was deleted while it was open\n")
+        expect(sentence).to_have_text(re.compile("on 2 nodes"))
+        expect(page.locator("#react-entry-point [data-age]")).to_have_text("live")
+        assert health(port) == (200, "ok\n")
+        after = children(hub.pid)
+    assert after["web"] == before["web"], "the same server, with another worker"
+    assert after["collect"] != before["collect"]
+    lines = (tmp_path / "log").read_text().splitlines()
+    assert sum("collector ended with status 1; starting it again in 0.5 s" in line for line in lines) == 1
+    assert f"the store {path} was deleted while it was open" in lines
+    assert not [line for line in lines if "Traceback" in line]
