@@ -7,8 +7,11 @@ import orjson
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.components.explore import explore_link
 from dashboard.components.reading import cell, noted, reading
 from dashboard.figures.live import CONFIG, PLOTS, caption_top, live_figure
+from telemetry.catalog import gpu
+from telemetry.catalog import ratios as quotients
 
 SPARK = {"data-spark": "decode", "role": "img", "aria-label": "Decode speed of the last five minutes"}
 
@@ -113,6 +116,9 @@ def _legend(key: str) -> list[Component]:
     return entries
 
 
+EXPLORE = explore_link((quotients.DECODE_TPS, gpu.GPU_UTILIZATION, quotients.INTERCONNECT_TRANSMIT), "-15m")
+
+
 def plots() -> Component:
     """Three plots, one time axis, drawn by the browser from `data-figure`: a graph of Dash's would stand only when all
     of Dash does. Captions are HTML, so that naming the outlier costs no replot."""
@@ -128,7 +134,7 @@ def plots() -> Component:
     graph = html.Div(className="graph", **{"data-figure": figure})
     back = html.Button("Back to live", className="back", type="button", hidden=True, **{"data-back": "live"})
     return html.Section(
-        [html.Div([graph, *captions, back], className="plots", **{"data-plots": "live"})],
+        [html.Div([graph, *captions, EXPLORE, back], className="plots", **{"data-plots": "live"})],
         className="panel charts",
         **{"aria-label": "Tokens per second, GPU utilisation and interconnect of the last minutes"},
     )

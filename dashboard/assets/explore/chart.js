@@ -1,13 +1,15 @@
 // One chart of a view: its head, its canvas, what is said where there is nothing to draw, and its legend.
 
-import { element, fitCanvas, setAttribute, setText } from "../live/dom.js";
+import { fitCanvas, setAttribute, setText } from "../live/dom.js";
 import { exportAddress, questions, scopeText } from "./ask.js";
 import { paint, paintLines } from "./colours.js";
-import { drawChart, drawLines, LEFT, placer, RIGHT, valueAxis } from "./draw.js";
+import { drawChart, LEFT, RIGHT, valueAxis } from "./draw.js";
 import { Feed } from "./feed.js";
 import { text } from "./format.js";
+import { frame } from "./frame.js";
 import { Legend } from "./legend.js";
 import { at, linesOf } from "./lines.js";
+import { drawOver } from "./over.js";
 import { Pointer } from "./pointer.js";
 import { lengthText, ticks } from "./time.js";
 import { OVERLAYS } from "./view.js";
@@ -23,43 +25,14 @@ export class Chart {
     this.earlier = [];
     this.strong = null;
     this.feed = new Feed(metric);
-    this.build();
-    this.legend = new Legend(this, this.box.querySelector(".explore-legend"));
+    Object.assign(this, frame(this));
+    this.legend = new Legend(this, this.place);
     this.pointer = new Pointer(this, this.over);
     this.sizes = new ResizeObserver((entries) => {
       this.size = entries.at(-1).contentRect;
       this.draw();
     });
     this.sizes.observe(this.plot);
-  }
-
-  build() {
-    this.box = element("section", "panel explore-chart");
-    this.box.dataset.metric = this.metric.name;
-    this.box.setAttribute("aria-label", this.metric.label);
-    const head = element("div", "head"), row = element("div", "explore-row");
-    const what = element("button", "explore-what", "?");
-    what.type = "button";
-    what.title = what.ariaLabel = `What is ${this.metric.label}?`;
-    what.addEventListener("click", () => this.explorer.drawer.open(this.metric.name, what));
-    this.of = element("span", "dimmed");
-    this.how = element("span", "dimmed explore-how");
-    this.csv = element("a", "plain", "CSV");
-    this.csv.title = "Export what this chart shows";
-    const gone = element("button", "plain", "×");
-    gone.type = "button";
-    gone.title = gone.ariaLabel = `Remove ${this.metric.label}`;
-    gone.addEventListener("click", () => this.explorer.removeMetric(this.metric.name));
-    head.append(element("h2", "", this.metric.label), what, this.of, this.how, this.csv, gone);
-    this.plot = element("div", "explore-plot");
-    this.canvas = element("canvas");
-    this.over = element("canvas", "explore-over");
-    this.word = element("span", "explore-unit");
-    this.said = element("p", "nothing");
-    this.said.hidden = true;
-    this.plot.append(this.canvas, this.over, this.word, this.said);
-    row.append(this.plot, element("div", "explore-legend"));
-    this.box.append(head, row);
   }
 
   close() {
@@ -166,33 +139,9 @@ export class Chart {
     this.drawOver();
   }
 
-  // Crosshair, the dots on it, and the stretch that is being chosen.
   drawOver() {
     const context = this.size && fitCanvas(this.over, this.size);
-    if (!context || !this.axis) return;
-    const { cursor, brush, span } = this.explorer, place = placer(this.size, span, this.axis);
-    context.clearRect(0, 0, this.size.width, this.size.height);
-    if (brush) {
-      const [from, to] = brush.map(place.x);
-      context.fillStyle = paint("accent");
-      context.globalAlpha = 0.16;
-      context.fillRect(Math.min(from, to), 0, Math.abs(to - from), this.size.height);
-      context.globalAlpha = 1;
-    }
-    if (cursor === null || cursor < span[0] || cursor > span[1]) return;
-    if (this.near) drawLines(context, { lines: [{ ...this.near, low: null }], span, width: this.bin, place, paint, strong: this.near.name });
-    context.fillStyle = paint("text");
-    context.globalAlpha = 0.6;
-    context.fillRect(Math.round(place.x(cursor)), 0, 1, this.size.height);
-    context.globalAlpha = 1;
-    for (const line of this.shown()) {
-      const index = at(line, cursor, this.bin);
-      if (index < 0) continue;
-      context.fillStyle = paint(line.colour);
-      context.beginPath();
-      context.arc(place.x(line.t[index] + this.bin / 2), place.y(line.mid[index]), line === this.near ? 4 : 2.5, 0, 7);
-      context.fill();
-    }
+    if (context && this.axis) drawOver(context, this);
   }
 
   // {who → [{name, text, value, colour}]} at an instant: the lines of each target together, else each by its name.

@@ -11,12 +11,14 @@ import { Readout } from "./readout.js";
 import { Strip } from "./strip.js";
 import { TableView } from "./table.js";
 import { Toolbar } from "./toolbar.js";
-import { moved, parse, rangeFrom, spanOf, wider, write } from "./view.js";
+import { Steps } from "./steps.js";
+import { parse, spanOf } from "./view.js";
 
 const LENGTH_MS = 900000, FASTEST_MS = 2000, SLOWEST_MS = 30000;
 
-export class Explorer {
+export class Explorer extends Steps {
   constructor(config, hubNow) {
+    super();
     useTables(config);
     Object.assign(this, { config, hubNow, charts: [], cursor: null, brush: null, catalogue: new Map(), closed: false });
     this.place = element("div", "explore-body");
@@ -75,14 +77,6 @@ export class Explorer {
   read() {
     this.view = parse(location.search, { metrics: this.config.metrics, length: LENGTH_MS });
     this.trail = history.state?.trail ?? [];
-  }
-
-  // Change the view: a new entry in the browser's history, or the same one where nothing of the data changes.
-  go(changes, { trail = this.trail, replace = false } = {}) {
-    this.view = { ...this.view, ...changes };
-    this.trail = trail;
-    history[replace ? "replaceState" : "pushState"]({ trail }, "", location.pathname + write(this.view));
-    return this.show();
   }
 
   // Draw what is known of the view, and ask for the rest.
@@ -156,53 +150,6 @@ export class Explorer {
       else this.readout.show(this.cursor, this.charts, by, this.now());
       this.strip.point(this.cursor, this.brush);
     });
-  }
-
-  zoom([from, to]) {
-    const range = rangeFrom(from, to, this.now());
-    this.go({ range }, { trail: [...this.trail, this.view.range].slice(-30) });
-  }
-
-  // One step out: to where the last zoom came from, else three times as wide.
-  out() {
-    this.brush = null;
-    const range = this.trail.at(-1) ?? wider(this.view.range, this.now());
-    this.go({ range }, { trail: this.trail.slice(0, -1) });
-  }
-
-  shift(share) {
-    this.go({ range: moved(this.view.range, share, this.now()) });
-  }
-
-  setRange(range) {
-    this.go({ range }, { trail: [] });
-  }
-
-  addMetric(name) {
-    if (!this.view.metrics.includes(name)) this.go({ metrics: [...this.view.metrics, name] });
-  }
-
-  removeMetric(name) {
-    this.go({ metrics: this.view.metrics.filter((one) => one !== name) });
-  }
-
-  isolate(name) {
-    this.look({ only: this.view.only === name ? "" : name });
-  }
-
-  hide(name) {
-    const { hide, only } = this.view;
-    this.look({ only: only === name ? "" : only, hide: hide.includes(name) ? hide.filter((one) => one !== name) : [...hide, name] });
-  }
-
-  // What changes only which lines are drawn needs no new data, and is no step of its own in the history.
-  look(changes) {
-    this.view = { ...this.view, ...changes };
-    history.replaceState({ trail: this.trail }, "", location.pathname + write(this.view));
-    this.draw();
-    this.charts.forEach((chart) => chart.legend.mark());
-    this.table.write();
-    this.toolbar.write();
   }
 
   highlight(name) {

@@ -1,7 +1,7 @@
 // Charts of the Node page: each asks /api/v1/series for its lines and keeps its zoom when new points come.
 
 import { element, setText } from "./dom.js";
-import { paint, stamp } from "./paint.js";
+import { instant, paint, stamp } from "./paint.js";
 import { fit } from "./scale.js";
 import { colour, onThemeChange } from "./theme.js";
 import { onDrawnByDash, tellZoomed } from "./zoom.js";
@@ -20,7 +20,8 @@ export class Charts {
     this.charts = [...root.querySelectorAll("[data-chart]")].map((box) => ({ box, ...JSON.parse(box.dataset.chart) }));
     this.backs = [...root.querySelectorAll("[data-back]")];
     for (const back of this.backs) back.addEventListener("click", () => this.live());
-    this.zoom = null;
+    this.zoom = null; // the stretch that was zoomed to, as Plotly's range
+    this.before = []; // those that it was zoomed from
     this.closed = false;
     this.forget = onThemeChange(() => this.charts.forEach((chart) => chart.graph && paint(chart.graph)));
     this.find();
@@ -37,7 +38,8 @@ export class Charts {
 
   async run() {
     clearTimeout(this.timer);
-    if (!document.hidden) await Promise.all(this.charts.map((chart) => this.load(chart)));
+    // What was zoomed to does not change.
+    if (!document.hidden && !this.zoom) await Promise.all(this.charts.map((chart) => this.load(chart)));
     clearTimeout(this.timer);
     const soon = this.hubNow() === null ? LOOK_MS : EVERY_MS;
     if (!this.closed) this.timer = setTimeout(() => this.run(), soon);
@@ -53,27 +55,32 @@ export class Charts {
         if ("xaxis.range[0]" in event) this.setZoom([event["xaxis.range[0]"], event["xaxis.range[1]"]], chart);
       });
       onDrawnByDash(graph);
-      graph.on("plotly_doubleclick", () => this.live());
+      graph.on("plotly_doubleclick", () => this.out());
       if (chart.answers) this.draw(chart);
     }
     if (!this.closed && this.charts.some((chart) => !chart.graph)) setTimeout(() => this.find(), LOOK_MS);
   }
 
-  async ask(line, end) {
-    const query = new URLSearchParams({ metric: line.metric, node: this.node, start: end - SPAN_MS, end, points: POINTS });
+  async ask(line, [start, end]) {
+    const query = new URLSearchParams({ metric: line.metric, node: this.node, start, end, points: POINTS });
     const answer = await fetch("/api/v1/series?" + query, { cache: "no-store" });
     return answer.ok ? [line, await answer.json()] : null;
   }
 
+  // The last hour, or what was zoomed to, as finely as it was recorded or as the chart can show it.
   async load(chart) {
-    const end = this.hubNow();
+    const end = this.hubNow(), { zoom } = this;
     if (end === null) return;
+    const span = zoom ? [Math.floor(instant(zoom[0])), Math.ceil(instant(zoom[1]))] : [end - SPAN_MS, end];
+    let answers;
     try {
-      chart.answers = (await Promise.all(chart.lines.map((line) => this.ask(line, end)))).filter(Boolean);
+      answers = (await Promise.all(chart.lines.map((line) => this.ask(line, span)))).filter(Boolean);
     } catch {
       return; // the server is away: the header says so, and the chart keeps what it has
     }
-    chart.end = end;
+    if (zoom !== this.zoom) return; // asked for another stretch meanwhile
+    chart.answers = answers;
+    chart.end = span[1];
     if (!this.closed && chart.graph) this.draw(chart);
   }
 
@@ -124,7 +131,8 @@ export class Charts {
     );
   }
 
-  setZoom(range, by) {
+  setZoom(range, by = null) {
+    if (by) this.before.push(this.zoom);
     this.zoom = range;
     this.backs.forEach((back) => (back.hidden = false));
     tellZoomed(true);
@@ -135,10 +143,20 @@ export class Charts {
       chart.graph.layout.xaxis.autorange = false;
       window.Plotly.redraw(chart.graph);
     }
+    // What is known stands at once in the new range; the finer lines follow.
+    this.charts.forEach((chart) => this.load(chart));
+  }
+
+  // One step out; from the first zoom back to live.
+  out() {
+    const range = this.before.pop();
+    if (range) this.setZoom(range);
+    else this.live();
   }
 
   live() {
     this.zoom = null;
+    this.before = [];
     this.backs.forEach((back) => (back.hidden = true));
     tellZoomed(false);
     this.run();

@@ -1,5 +1,6 @@
 // The live path: one state, fed by one stream, shown by the views of whatever page is there; one batch of writes a tick.
 
+import { startLinks } from "../explore/link.js";
 import { showAge } from "./age.js";
 import { Cards } from "./cards.js";
 import { Faults } from "./faults.js";
@@ -123,6 +124,7 @@ document.addEventListener("click", (event) => {
 function begin() {
   startTheme();
   startFragments();
+  startLinks();
   fresh = JSON.parse(document.getElementById("snapshot").textContent);
   watch();
   ask();
