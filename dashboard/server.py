@@ -14,7 +14,7 @@ from flask import Blueprint, Flask
 from gunicorn.app.base import BaseApplication
 
 from dashboard import dispatch, security
-from dashboard.api import demo, health, notes, routes, stream
+from dashboard.api import demo, health, notes, routes, stream, unknown_routes
 from dashboard.app import create_app
 from dashboard.config import WebConfig
 from dashboard.process import WebProcess, wall_clock
@@ -57,6 +57,7 @@ def build(process: WebProcess, *, pages: bool = True) -> Flask:
     if process.config.demo_control_url is not None:
         demo.register(api, process.config.demo_control_url)
     server.register_blueprint(api)
+    unknown_routes.register(server)
     health.register(server, process)
     if pages:
         app = create_app(process, server=server)

@@ -129,6 +129,8 @@ def time_axis() -> Figure:
         "zeroline": False,
         "showline": False,
         "nticks": 7,
+        "tickangle": 0,
+        "ticklabelstandoff": 4,
         "ticklabeloverflow": "allow",
         "hoverformat": "%H:%M:%S",
         "tickformatstops": [

@@ -56,7 +56,7 @@ def estimate_cell(found: Estimate, name: str, unit: Unit) -> Cell:
     """A percentile; where too little was observed, the mean, which says that it is one."""
     needed = NEEDED[LEVELS[name]]
     if found.value is None:
-        return unknown("nothing was observed in the window")
+        return unknown("nothing was observed (in the window)")
     text, shown_unit = formatting.show(found.value, unit)
     if found.kind == "mean":
         return [text, f"{shown_unit} mean".strip(), "ok", f"mean of {found.count:g}: {name} needs {needed}"]

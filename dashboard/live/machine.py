@@ -55,7 +55,9 @@ def machine_cells(scene: Scene) -> dict[str, Cell]:
         for ratio in (quotients.ENERGY_PER_TOKEN, quotients.INTERCONNECT_PER_TOKEN)
     )
     power, sent = (newest_recorded(scene, metric) for metric in (cluster.CLUSTER_POWER, cluster.CLUSTER_TRANSMIT))
-    no_port = reason(scene, network.RDMA_TRANSMIT, network.NETDEV_TRANSMIT, otherwise="no fabric port was found")
+    ports = scene.node_rows(network.RDMA_TRANSMIT) or scene.node_rows(network.NETDEV_TRANSMIT)
+    otherwise = "not every port was read" if ports else "no fabric port was found"
+    no_port = reason(scene, network.RDMA_TRANSMIT, network.NETDEV_TRANSMIT, otherwise=otherwise)
     per_token = {
         ratio: (ratio.unit, reason(scene, ratio, otherwise=IDLE))
         for ratio in (quotients.ENERGY_PER_TOKEN, quotients.INTERCONNECT_PER_TOKEN)

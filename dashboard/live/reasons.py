@@ -35,6 +35,8 @@ def state_words(target: TargetRow, scene: Scene) -> str:
         return ""
     if target.state == "ok":
         last = max(target.last_ok_ms or 0, scene.last_read.get(target.name, 0))
+        if last >= scene.tick:  # its row is of now, the scene's tick of some seconds ago
+            return "was read late"
         return f"has been silent for {formatting.text((scene.tick - last) / 1000, Unit.SECONDS)}"
     words = STATE_WORDS.get(target.state, target.state)
     return f"{words} ({target.reason})" if target.reason and target.reason != target.state else words

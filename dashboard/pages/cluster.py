@@ -66,8 +66,8 @@ def vitals() -> Component:
             reading("Acceptance", "acceptance", "length ", cell("accepted_length")),
             reading("KV cache", "kv", "in use"),
             reading("Prefix hits", "prefix_hits", "of prompt tokens"),
-            reading("GPU power", "power", cell("energy_per_token")),
-            reading("Interconnect", "interconnect", cell("interconnect_per_token")),
+            reading("GPU power", "power", cell("energy_per_token", "alone")),
+            reading("Interconnect", "interconnect", cell("interconnect_per_token", "alone")),
         ],
         className="panel vitals",
         **{"aria-label": "Engine and fabric"},
@@ -105,12 +105,15 @@ CAPTIONS = {
     "net": [("net", "cluster", "", ""), ("net-worst", "busiest cage", "net_worst_name", "")],
 }
 """Per plot: (colour, what it is, point that names somebody, words before the name)."""
+SWATCHES = {"util-span": "band", "net-worst": "dotted"}
+"""Colours that are not drawn as a plain line."""
 
 
 def _legend(key: str) -> list[Component]:
     entries: list[Component] = []
     for colour, label, name, before in CAPTIONS[key]:
-        swatch = html.Span("", className="swatch", style={"background": f"var(--{colour})"})
+        shape = f"swatch {SWATCHES.get(colour, '')}".strip()
+        swatch = html.Span("", className=shape, style={"background": f"var(--{colour})"})
         named = [html.Span("", className="named", **{"data-point-name": name, "data-before": before})] if name else []
         entries.append(html.Span([swatch, html.Span(label), *named], className="legend"))
     return entries

@@ -9,6 +9,7 @@ from tests.browser.conftest import MakeSite, Open
 CASES: list[tuple[str, str, Any]] = [
     ("tiles", "[1, 2, 3, 4, 5, 8, 9, 16].map(m.columns)", [1, 2, 3, 2, 5, 8, 5, 8]),
     ("tiles", "[17, 20, 24, 35, 64].map(m.columns)", [6, 5, 8, 7, 8]),
+    ("tiles", "[17, 18, 20, 63, 64].map(m.narrowColumns)", [3, 3, 4, 3, 4]),
     ("tiles", "[1, 4, 5, 16, 17, 64].map(m.density)", ["large", "large", "full", "full", "compact", "compact"]),
     ("tiles", "m.shortNames(['spark-01', 'spark-02'])", ["spark-01", "spark-02"]),
     ("tiles", "m.shortNames(['gb10-rack-a-01', 'gb10-rack-a-12'])", ["01", "12"]),

@@ -141,7 +141,7 @@ def test_two_deployments_add_up_before_the_peak_is_taken(make_world: MakeWorld, 
     [
         (0.02, ["4.0", "s mean", "ok", "mean of 6: p50 needs 10"], ["4.0", "s mean", "ok", "mean of 6: p95 needs 60"]),
         (0.1, ["2.7", "s", "ok", ""], ["4.0", "s mean", "ok", "mean of 30: p95 needs 60"]),
-        (0.0, ["–", "", "unknown", "nothing was observed in the window"], None),
+        (0.0, ["–", "", "unknown", "nothing was observed (in the window)"], None),
     ],
 )
 def test_percentiles_need_observations(

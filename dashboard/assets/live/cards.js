@@ -57,7 +57,12 @@ export class Cards {
   }
 
   setCell(key, [number, unit, ...rest]) {
-    for (const place of this.places.get(key) ?? []) setCell(place, [number, unit.replace(MEAN, ""), ...rest]);
+    const [state, reason] = rest;
+    for (const place of this.places.get(key) ?? []) {
+      // Where nothing else stands in the line, the reason does.
+      const told = state === "unknown" && reason && place.classList.contains("alone") ? shorter(reason) : number;
+      setCell(place, [told, unit.replace(MEAN, ""), ...rest]);
+    }
   }
 
   // The label tells what the number is; of a percentile that is a mean as well nothing is said twice.

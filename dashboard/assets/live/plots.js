@@ -12,6 +12,8 @@ import { tellZoomed, unhover } from "./zoom.js";
 
 // Shortest reach of an axis in its unit.
 const LEAST = 1;
+// What one label of the time axis needs, and what stands beside the plots, in pixels.
+const LABEL_PX = 84, BESIDE_PX = 88;
 const HEARD = ["plotly_relayout", "plotly_doubleclick"];
 
 export class Plots {
@@ -81,6 +83,7 @@ export class Plots {
   }
 
   resize({ width, height }) {
+    this.wide = width || this.wide;
     const drawn = this.graph?._fullLayout;
     if (!drawn || !width || (Math.abs(drawn.width - width) < 1 && Math.abs(drawn.height - height) < 1)) return;
     window.Plotly.Plots.resize(this.graph);
@@ -143,6 +146,7 @@ export class Plots {
       layout.xaxis.range = [stamp(message.tick - this.state.span), stamp(message.tick)];
       layout.xaxis.autorange = false;
     }
+    layout.xaxis.nticks = Math.max(2, Math.min(7, Math.floor((this.wide - BESIDE_PX) / LABEL_PX) || 7));
     this.drawn = message.tick;
     this.stale = false;
   }

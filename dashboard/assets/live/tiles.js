@@ -17,14 +17,21 @@ export function density(count) {
 }
 
 // Tiles per row so that the last row is not an orphan.
+export function narrowColumns(count) {
+  return fewestMissing(count, [4, 3]);
+}
+
+function fewestMissing(count, choices) {
+  const missing = (wide) => (wide - (count % wide)) % wide;
+  return choices.reduce((best, wide) => (missing(wide) < missing(best) ? wide : best));
+}
+
 export function columns(count) {
   if (count <= 3) return count;
   if (count === 4) return 2;
   if (count <= 8) return count;
   if (count <= 16) return Math.ceil(count / 2);
-  const choices = [8, 7, 6, 5];
-  const missing = (wide) => (wide - (count % wide)) % wide;
-  return choices.reduce((best, wide) => (missing(wide) < missing(best) ? wide : best));
+  return fewestMissing(count, [8, 7, 6, 5]);
 }
 
 // Names without what they all begin with, where they would be longer than `most` letters.
@@ -71,6 +78,7 @@ export class Tiles {
     this.shown = SHOWN[kind].map((key) => readings.indexOf(key)).filter((at) => at >= 0);
     this.root.className = "tiles " + kind;
     this.root.style.setProperty("--wide", wide);
+    this.root.style.setProperty("--narrow", narrowColumns(nodes.length));
     const names = shortNames(nodes.map((node) => node.name), kind === "compact" ? 4 : 10);
     this.tiles = nodes.map((node, index) => this.tile(node, names[index], readings));
     const parts = [];
