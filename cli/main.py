@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from cli import logs
+from cli.options import OPTIONS
 from cli.supervisor import WRONG_SETTINGS
 from settings import FILE, TABLE, SettingsError, load
 from storage.errors import StoreTaken
@@ -24,6 +25,7 @@ COMMANDS: Mapping[str, str] = {
     "web": "the web page alone",
     "agent": "the node agent of this machine",
     "check": "try every configured target once and explain what is wrong",
+    "export": "any stretch of what was recorded, as CSV, Parquet or SQLite",
     "version": "print the version",
 }
 
@@ -50,16 +52,20 @@ def _add_flags(command: argparse.ArgumentParser, name: str) -> None:
             shape = {"action": argparse.BooleanOptionalAction}
         text = f"{row.help} ({row.environment})".replace("%", "%%")
         command.add_argument(row.flag, dest=row.name, default=argparse.SUPPRESS, help=text, **shape)
+    for option in OPTIONS.get(name, ()):
+        option.add_to(command)
 
 
 def main(arguments: list[str]) -> int:
     """Run one command; its exit status. 2 means that the settings or the command line were refused."""
     given = vars(parser().parse_args(arguments))
     command, config = given.pop("command"), given.pop("config", None)
+    own = {option.name: given.pop(option.name) for option in OPTIONS.get(command, ()) if option.name in given}
     try:
         settings = load(given, os.environ, Path.cwd(), config)
         logs.configure(command, settings.log_level)
-        status: int = importlib.import_module(f"cli.{command}").main(settings)
+        module = importlib.import_module(f"cli.{command}")
+        status: int = module.main(settings, own) if command in OPTIONS else module.main(settings)
     except SettingsError as error:
         print("\n".join(("These settings are wrong:", *(f"  {line}" for line in error.problems))), file=sys.stderr)
         return WRONG_SETTINGS

@@ -73,7 +73,7 @@ class Settings:
         STORE,
         "",
         "Where samples are kept: an SQLite file.",
-        (*HUB, "demo"),
+        (*HUB, "demo", "export"),
         shown="tachograph/tachograph.db below $XDG_STATE_HOME (~/.local/state)",
     )
     nodes: Mapping[str, str] = _setting(

@@ -9,6 +9,7 @@ import pytest
 
 from cli import docs
 from cli.main import COMMANDS
+from cli.options import OPTIONS
 from settings import TABLE
 from telemetry.catalog import METRICS
 
@@ -67,6 +68,7 @@ def test_commands_and_their_flags_exist(page: Path) -> None:
             assert command in COMMANDS, line
             flags = set(re.findall(r"(--[a-z-]+)", rest.partition("#")[0]))
             known = {row.flag for row in TABLE if command in row.commands} | {"--config", "--help"}
+            known |= {option.flag for option in OPTIONS.get(command, ())}
             assert flags <= known, line
 
 

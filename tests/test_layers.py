@@ -83,6 +83,7 @@ ONLY_IN: Mapping[str, tuple[str, ...]] = {
     "werkzeug": ("dashboard",),
     "gunicorn": ("dashboard",),
     "pandas": ("dashboard", "exchange"),
+    "pyarrow": ("exchange",),
     "pynvml": ("collectors.node",),
     "aiohttp": ("collectors.scrape", "pipeline", "simulator"),
     "apscheduler": ("pipeline",),
@@ -188,7 +189,8 @@ def test_every_folder_has_a_rule() -> None:
 
 def test_every_library_is_required() -> None:
     wanted = {"prometheus_client": "prometheus-client", "pynvml": "nvidia-ml-py", "prometheus_api_client": ""}
-    lines = (ROOT / "requirements.txt").read_text().splitlines()
+    files = ("requirements.txt", "requirements-parquet.txt")
+    lines = [line for name in files for line in (ROOT / name).read_text().splitlines()]
     required = {re.split(r"[\[<>=]", line)[0] for line in lines if line and not line.startswith("#")}
     implied = {"flask", "werkzeug", "requests"}  # Dash and prometheus-api-client bring them, and promise to
     for file in product_files():

@@ -1,0 +1,59 @@
+"""Flags of single commands that are no settings: what is asked for once, on a command line."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One flag. many: it may be repeated. switch: no value. short: its other name."""
+
+    flag: str
+    help: str
+    metavar: str = ""
+    many: bool = False
+    switch: bool = False
+    short: str = ""
+
+    @property
+    def name(self) -> str:
+        """Key of its value: the flag without dashes."""
+        return self.flag.removeprefix("--").replace("-", "_")
+
+    def add_to(self, parser: argparse.ArgumentParser) -> None:
+        """Let a parser know it."""
+        shape: dict[str, Any] = {"action": "append" if self.many else "store", "metavar": self.metavar}
+        if self.switch:
+            shape = {"action": "store_true"}
+        text = self.help.replace("%", "%%")
+        flags = (self.short, self.flag) if self.short else (self.flag,)
+        parser.add_argument(*flags, dest=self.name, default=argparse.SUPPRESS, help=text, **shape)
+
+
+EXPORT = (
+    Option("--metric", "Metric, or several, or “all” for every stored one.", "NAME", many=True),
+    Option("--node", "Only this node.", "NAME"),
+    Option("--engine", "Only this engine.", "NAME"),
+    Option("--deployment", "Only this deployment.", "NAME"),
+    Option("--label", "Only series with these labels, such as gpu:0.", "LABEL:VALUE", many=True),
+    Option("--start", "From: epoch milliseconds, ISO 8601 with its offset, or a length before now like -2h.", "TIME"),
+    Option("--end", "To: the same, or “now”.", "TIME"),
+    Option("--raw", "Every sample; what is done where neither --step nor --points is given.", switch=True),
+    Option("--step", "Bins of this width, such as 10s: least, mean, greatest and last value.", "LENGTH"),
+    Option("--points", "At most so many points, as a chart has them.", "N"),
+    Option("--rate", "Counters as their increase per second.", switch=True),
+    Option("--total", "One line over all series.", switch=True),
+    Option("--quantile", "Of histograms, which one; 0.5 where not given.", "Q"),
+    Option("--layout", "wide: a column per metric; long: a row per value.", "wide|long"),
+    Option("--format", "csv, parquet or sqlite; else by the ending of the file.", "FORM"),
+    Option(
+        "--output", "File to write, “-” for standard output; else a name that says what is in it.", "FILE", short="-o"
+    ),
+    Option("--force", "Write over a file that is there.", switch=True),
+)
+OPTIONS: Mapping[str, tuple[Option, ...]] = {"export": EXPORT}
+"""Command → its flags."""

@@ -1,0 +1,1 @@
+"""Files in and out. docs/export.md is the user's side of it."""

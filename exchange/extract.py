@@ -1,0 +1,105 @@
+"""An export: some queries of one range, and their answers block by block, in memory that its length does not move."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from exchange.beside import Shared, beside, bounds
+from exchange.blocks import Block, Blocks
+from exchange.table import Layout, Table, table
+from telemetry import reader
+from telemetry.frame import Ints
+from telemetry.query import Line, Query
+from telemetry.reader import Source
+
+
+@dataclass(frozen=True)
+class Export:
+    """queries: of one range and one resolution. A query's `points` mean what a chart of as many shows, its `width_ms`
+    bins of that width over any range, and neither every sample."""
+
+    queries: tuple[Query, ...]
+    layout: Layout = Layout.WIDE
+
+    @property
+    def start_ms(self) -> int:
+        """First instant."""
+        return self.queries[0].start_ms
+
+    @property
+    def end_ms(self) -> int:
+        """Last instant."""
+        return self.queries[0].end_ms
+
+    @property
+    def points(self) -> int | None:
+        """At most so many points, as a chart has them."""
+        return self.queries[0].points
+
+    @property
+    def width_ms(self) -> int | None:
+        """Width of the bins, None where it is not given."""
+        return self.queries[0].width_ms
+
+
+@dataclass(frozen=True)
+class Extract:
+    """A table and its rows, oldest first. `blocks` are made while they are taken; closing them ends the work."""
+
+    table: Table
+    blocks: Iterable[Block]
+
+    def close(self) -> None:
+        """End the work, where it has not come to its end."""
+        if isinstance(self.blocks, Generator):
+            self.blocks.close()
+
+
+def extract(export: Export, source: Source, breathe: Callable[[], None] = lambda: None) -> Extract:
+    """What an export gives. breathe: called between slices of samples, when no transaction is open."""
+    if export.points is not None:
+        return _chart(export, source)
+    made = table(export.queries, export.layout, reduced=export.width_ms is not None)
+    return Extract(made, _stream(export, source, made, breathe))
+
+
+def _chart(export: Export, source: Source) -> Extract:
+    """What a chart shows: the same answers, so it is as small as one."""
+    answers = [reader.read(query, source).lines for query in export.queries]
+    reduced = any(line.values is None for lines in answers for line in lines)
+    made = table(export.queries, export.layout, reduced=reduced)
+    if reduced:
+        answers = [[_as_bin(line) for line in lines] for lines in answers]
+    return Extract(made, [Blocks(made, gaps=True).block(answers)])
+
+
+def _as_bin(line: Line) -> Line:
+    """A sample is its own least, mean, greatest and last."""
+    one = line.values
+    if one is None:
+        return line
+    return Line(line.labels, line.t_ms, None, one, one, one, one, line.relation, line.count)
+
+
+def _stream(export: Export, source: Source, made: Table, breathe: Callable[[], None]) -> Generator[Block]:
+    grid = export.queries[0].bins(source.step_ms())
+    width = None if grid is None else grid[1]
+    shared = Shared(source, export.queries)
+    blocks = Blocks(made, gaps=width is not None)
+    ranges = bounds(export.queries, shared, width)
+    for (start, end), lines in zip(ranges, beside(export.queries, source, shared, ranges), strict=True):
+        yield blocks.block(lines, None if width is None else _bins(start, end, width))
+        breathe()
+
+
+def _bins(start: int, end: int, width: int) -> Ints:
+    """Starts of the bins that hold the closed range."""
+    return np.arange(start // width * width, end + 1, width, dtype=np.int64)
+
+
+def rows_of(blocks: Sequence[Block]) -> int:
+    """How many rows these are."""
+    return sum(int(block.rows.sum()) for block in blocks)

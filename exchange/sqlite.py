@@ -1,0 +1,81 @@
+"""Rows as a plain SQLite file, made beside and handed over when it is whole."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Generator, Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from exchange.blocks import Block
+from exchange.extract import Extract
+from exchange.table import Layout, Scope, Table
+from storage.plain import PlainFile
+
+LEFT_BYTES = 512 << 20
+"""Room that an export leaves on the disk: the collector may write to the same one."""
+PIECE_BYTES = 256 << 10
+
+
+class NoRoom(Exception):  # noqa: N818
+    """The disk has no room for the file; the text says so."""
+
+
+def write(found: Extract, path: Path, metadata: Mapping[str, str], still_wanted: Callable[[], bool]) -> bool:
+    """Make the file; whether it is whole, which it is not where `still_wanted` says no. NoRoom when the disk gets too
+    full."""
+    table = found.table
+    wide = table.layout is Layout.WIDE
+    with PlainFile(path, table.texts, [column.name for column in table.columns], wide=wide) as file:
+        numbers = _Numbers(file)
+        for block in found.blocks:
+            if shutil.disk_usage(path.parent).free < LEFT_BYTES:
+                raise NoRoom(f"An export leaves {LEFT_BYTES >> 20} MiB of a disk free; {path.parent} has less.")
+            if not still_wanted():
+                return False
+            file.add(_rows(block, table, numbers))
+        file.finish(_told(table), metadata)
+    return True
+
+
+class _Numbers:
+    """Numbers of the series of a long file, given in the order in which they come."""
+
+    def __init__(self, file: PlainFile) -> None:
+        self._file = file
+        self._known: dict[Scope, int] = {}
+
+    def of(self, scope: Scope) -> int:
+        if scope not in self._known:
+            self._known[scope] = self._file.add_series(scope)
+        return self._known[scope]
+
+
+def _rows(block: Block, table: Table, numbers: _Numbers) -> Iterator[tuple[object, ...]]:
+    t_ms, scope, values = block.flat(len(table.columns))
+    cells = np.where(np.isnan(values), None, values.astype(object)).T.tolist()
+    if table.layout is Layout.WIDE:
+        heads = [block.scopes[one] for one in scope.tolist()]
+    else:
+        known = {one: (numbers.of(block.scopes[one]),) for one in np.unique(scope).tolist()}
+        heads = [known[one] for one in scope.tolist()]
+    for time, head, row in zip(t_ms.tolist(), heads, cells, strict=True):
+        yield (time, *head, *row)
+
+
+def _told(table: Table) -> Iterator[tuple[str, str, str, str]]:
+    for column in table.columns:
+        yield column.name, column.metric, column.unit, column.meaning
+
+
+def sqlite(found: Extract, metadata: Mapping[str, str], still_wanted: Callable[[], bool]) -> Generator[bytes]:
+    """The file, once it is whole; nothing of it stays."""
+    with tempfile.TemporaryDirectory(prefix="tachograph-export-") as folder:
+        path = Path(folder) / "export.sqlite"
+        if not write(found, path, metadata, still_wanted):
+            return
+        with path.open("rb") as file:
+            while piece := file.read(PIECE_BYTES):
+                yield piece

@@ -1,0 +1,30 @@
+"""A world in a real store, and its source of history."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from dashboard.sources import Sources
+from pipeline.tail import Tail
+from tests.web.world import World
+
+MakeSources = Callable[..., tuple[World, Sources]]
+
+
+@pytest.fixture
+def make_sources(tmp_path: Path) -> Iterator[MakeSources]:
+    """Makes a world of so many seconds and a source without a tail, as a command has it."""
+    made: list[World] = []
+
+    def make(seconds: int, **shape: object) -> tuple[World, Sources]:
+        world = World(tmp_path / f"store{len(made)}.db", **shape)  # type: ignore[arg-type]
+        made.append(world)
+        world.run(0, seconds)
+        return world, Sources(world.writer, Tail(world.writer), lambda: world.now)
+
+    yield make
+    for world in made:
+        world.close()
