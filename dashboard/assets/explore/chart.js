@@ -14,7 +14,9 @@ import { Pointer } from "./pointer.js";
 import { lengthText, ticks } from "./time.js";
 import { OVERLAYS } from "./view.js";
 
-const SLOW_MS = 250, MOST_LINES = 64, OVER_WORDS = { day: "a day earlier", week: "a week earlier" };
+const SLOW_MS = 250, MOST_LINES = 64;
+const FOLDS = { mean: "mean", max: "largest", min: "smallest", last: "newest" };
+const OVER_WORDS = { day: "a day earlier", week: "a week earlier" };
 
 export class Chart {
   // explorer: the page; metric: an entry of /api/v1/metrics.
@@ -92,7 +94,7 @@ export class Chart {
   describe() {
     const { answer } = this.feed, { view } = this.explorer;
     const words = [];
-    if (answer.fold) words.push(`${answer.fold === "last" ? "newest" : answer.fold}, least and most of ${lengthText(answer.step_ms)}`);
+    if (answer.fold) words.push(`${FOLDS[answer.fold]} of each ${lengthText(answer.step_ms)}${this.lines.some((line) => line.low) ? ", band from least to most" : ""}`);
     if (answer.window_ms) words.push(`trailing ${lengthText(answer.window_ms)}`);
     if (view.over) words.push(this.earlier.length ? `dashed: ${OVER_WORDS[view.over]}` : `nothing was recorded ${OVER_WORDS[view.over]}`);
     if (this.left) words.push(`${this.left} more lines are not drawn: choose a node or a label, or Total`);

@@ -39,14 +39,14 @@ export function gapOf(t, values, step) {
 function line(series, answer, name) {
   const mid = series.v ?? series[answer.fold] ?? series.mean;
   return {
-    name, labels: series.labels, t: series.t, mid, low: series.v ? null : series.min, high: series.v ? null : series.max,
+    name, labels: series.labels, t: series.t, mid, low: series.v ? null : series.min ?? null, high: series.v ? null : series.max ?? null,
     relation: series.relation ?? null, count: series.count ?? null, gap: gapOf(series.t, mid, answer.step_ms),
   };
 }
 
 // All lines of an answer that have a value. total: what a sum over all lines is called.
 export function linesOf(answer, total) {
-  const known = answer.series.filter((one) => (one.v ?? one.max).some((value) => value !== null));
+  const known = answer.series.filter((one) => (one.v ?? one.max ?? one.mean).some((value) => value !== null));
   const keys = telling(known.map((one) => one.labels));
   return known.map((one) => line(one, answer, nameOf(one.labels, keys, total)));
 }
