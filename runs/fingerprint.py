@@ -1,0 +1,213 @@
+"""What a run ran on: facts that were true during it, in a fixed order, and what differs between two runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, Literal
+
+from runs.facts import Fact, during
+from telemetry.model import Unit
+
+Whose = Literal["engine", "node"]
+SEVERAL = " / "
+"""Between values that one target had at the same time, of several devices."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One field: what it is called, whose facts make it, and which: by full name, or by beginning and end.
+
+    unit: of numbers in the base unit, None for text.
+    """
+
+    key: str
+    label: str
+    whose: Whose
+    names: tuple[str, ...]
+    unit: Unit | None = None
+
+
+ROWS: tuple[Row, ...] = (
+    Row("model", "Model", "engine", ("model", "served_models", "model_alias")),
+    Row("engine", "Engine", "engine", ("engine",)),
+    Row("version", "Engine version", "engine", ("version",)),
+    Row("context", "Context length", "engine", ("context_tokens",), Unit.TOKENS),
+    Row("kv_type", "KV cache type", "engine", ("kv_cache_dtype",)),
+    Row("kv_size", "KV cache size", "engine", ("kv_cache_size_tokens",), Unit.TOKENS),
+    Row("kv_blocks", "KV cache blocks", "engine", ("kv_blocks",)),
+    Row("block_size", "KV block size", "engine", ("kv_block_size",), Unit.TOKENS),
+    Row("prefix_caching", "Prefix caching", "engine", ("prefix_caching",)),
+    Row("memory_share", "GPU memory share", "engine", ("gpu_memory_utilization",)),
+    Row("quantization", "Quantisation", "engine", ("quantization",)),
+    Row("tensor_parallel", "Tensor parallel", "engine", ("tensor_parallel",)),
+    Row("pipeline_parallel", "Pipeline parallel", "engine", ("pipeline_parallel",)),
+    Row("data_parallel", "Data parallel", "engine", ("data_parallel",)),
+    Row("speculative_method", "Speculative method", "engine", ("speculative_method",)),
+    Row("speculative_tokens", "Draft tokens (K)", "engine", ("speculative_tokens",)),
+    Row("engines", "Engines", "engine", ("engines",)),
+    Row("nodes", "Nodes taking part", "engine", ("nodes",)),
+    Row("gpu", "GPU", "node", ("gpu.*.name",)),
+    Row("driver", "Driver", "node", ("driver_version",)),
+    Row("vbios", "VBIOS", "node", ("gpu.*.vbios",)),
+    Row("kernel", "Kernel", "node", ("kernel",)),
+    Row("dgx_os", "DGX OS", "node", ("dgx_os",)),
+    Row("os", "Operating system", "node", ("os",)),
+    Row("bios", "BIOS", "node", ("bios",)),
+    Row("nic_firmware", "NIC firmware", "node", ("function.*.firmware",)),
+    Row("link_rate", "Link rates", "node", ("cage.*.capacity",), Unit.NETWORK_BYTES_PER_SECOND),
+    Row("mtu", "MTU", "node", ("function.*.mtu",), Unit.BYTES),
+    Row("gid_index", "GID index", "node", ("function.*.gid_index",)),
+    Row("clock_cap", "SM clock, highest allowed", "node", ("gpu.*.clock_max",), Unit.HERTZ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A value that changed during the run."""
+
+    at_ms: int
+    target: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a fingerprint. value: what most targets had at the run's end; "" not known.
+
+    apart: the targets that had another value, with it ("" where it is not known of them). changes: during the run.
+    """
+
+    key: str
+    label: str
+    value: str
+    unit: Unit | None = None
+    apart: Mapping[str, str] = field(default_factory=dict)
+    changes: Sequence[Changed] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; what is not said is left out."""
+        data: dict[str, Any] = {"key": self.key, "label": self.label, "value": self.value}
+        if self.unit is not None:
+            data["unit"] = self.unit.value
+        if self.apart:
+            data["apart"] = dict(self.apart)
+        if self.changes:
+            data["changes"] = [[one.at_ms, one.target, one.before, one.after] for one in self.changes]
+        return data
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Field:
+        """The reverse of `to_json`."""
+        unit = Unit(data["unit"]) if "unit" in data else None
+        changes = tuple(Changed(*one) for one in data.get("changes", ()))
+        return cls(data["key"], data["label"], data["value"], unit, dict(data.get("apart", {})), changes)
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """Fields in the order of `ROWS`; one that nobody told is not in it."""
+
+    fields: tuple[Field, ...]
+
+    def find(self, key: str) -> Field | None:
+        """A field by its key."""
+        return next((one for one in self.fields if one.key == key), None)
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """Plain data."""
+        return [one.to_json() for one in self.fields]
+
+    @classmethod
+    def from_json(cls, data: Iterable[Mapping[str, Any]]) -> Fingerprint:
+        """The reverse of `to_json`."""
+        return cls(tuple(Field.from_json(one) for one in data))
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A field in which two runs differ, in words: "580.142; spark-03: 580.95". "" where it is not known."""
+
+    key: str
+    label: str
+    before: str
+    after: str
+    unit: Unit | None = None
+
+
+def fingerprint(
+    facts: Iterable[Fact], engines: Sequence[str], nodes: Sequence[str], start_ms: int, end_ms: int
+) -> Fingerprint:
+    """The fingerprint of a run from the facts that were true in it.
+
+    engines, nodes: targets that took part. Facts of others are left out. Beside what targets tell of themselves,
+    facts may be such as `runs.evidence` makes: which nodes took part, link rates, MTU, clocks.
+    """
+    told: dict[str, list[Fact]] = {}
+    for one in during(facts, start_ms, end_ms):
+        told.setdefault(one.target, []).append(one)
+    targets: dict[Whose, Sequence[str]] = {"engine": engines, "node": nodes}
+    found = (_field(row, {name: told.get(name, []) for name in targets[row.whose]}, start_ms, end_ms) for row in ROWS)
+    return Fingerprint(tuple(one for one in found if one is not None))
+
+
+def diff(a: Fingerprint, b: Fingerprint) -> list[Difference]:
+    """Fields that are not the same, in their order. What neither tells is no difference."""
+    sides = [{one.key: one for one in side.fields} for side in (a, b)]
+    found = []
+    for row in ROWS:
+        before, after = (words(side.get(row.key)) for side in sides)
+        if before != after:
+            found.append(Difference(row.key, row.label, before, after, row.unit))
+    return found
+
+
+def words(field: Field | None) -> str:
+    """A field as one text, with the targets that are apart."""
+    if field is None:
+        return ""
+    apart = [f"{target}: {value or 'not known'}" for target, value in sorted(field.apart.items())]
+    return "; ".join([field.value, *apart])
+
+
+def _field(row: Row, told: Mapping[str, Sequence[Fact]], start_ms: int, end_ms: int) -> Field | None:
+    histories = {target: _history(row, facts, start_ms, end_ms) for target, facts in told.items()}
+    last = {target: history[-1][1] if history else "" for target, history in histories.items()}
+    values = [value for value in last.values() if value]
+    if not values:
+        return None
+    common = max(sorted(set(values)), key=values.count)
+    changes = [
+        Changed(at_ms, target, before, after)
+        for target, history in histories.items()
+        for (_, before), (at_ms, after) in pairwise(history)
+    ]
+    apart = {target: value for target, value in last.items() if value != common}
+    changes.sort(key=lambda one: (one.at_ms, one.target))
+    return Field(row.key, row.label, common, row.unit, apart, tuple(changes))
+
+
+def _history(row: Row, facts: Sequence[Fact], start_ms: int, end_ms: int) -> list[tuple[int, str]]:
+    """What a target said of the field in the run: (since, value), a new one each time it changed."""
+    for name in row.names:
+        mine = [one for one in facts if _fits(one.name, name)]
+        if mine:
+            instants = sorted({max(one.start_ms, start_ms) for one in mine})
+            values = [(at_ms, _value(mine, at_ms)) for at_ms in instants if at_ms <= end_ms]
+            return [one for place, one in enumerate(values) if place == 0 or values[place - 1][1] != one[1]]
+    return []
+
+
+def _value(facts: Sequence[Fact], at_ms: int) -> str:
+    """Values that hold at an instant: one where all devices have the same."""
+    true = (one for one in facts if one.start_ms <= at_ms and (one.end_ms is None or one.end_ms > at_ms))
+    return SEVERAL.join(dict.fromkeys(one.value for one in sorted(true, key=lambda one: one.name)))
+
+
+def _fits(name: str, pattern: str) -> bool:
+    begin, star, end = pattern.partition("*")
+    if not star:
+        return name == pattern
+    return name.startswith(begin) and name.endswith(end) and len(name) > len(begin) + len(end)

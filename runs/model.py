@@ -1,0 +1,85 @@
+"""Run: a stretch of time in which a deployment worked, and what people say about it. Plain records, nothing moves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
+
+from runs.entries import Section
+from runs.fingerprint import Fingerprint
+
+By = Literal["found", "hand"]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """How a run was measured: what no counter knows, as people tell it; "" is not told."""
+
+    concurrency: str = ""
+    corpus: str = ""
+    prompt_length: str = ""
+    answer_length: str = ""
+    tool: str = ""
+
+    def to_json(self) -> dict[str, str]:
+        """What was told, by field."""
+        return {one.name: getattr(self, one.name) for one in fields(self) if getattr(self, one.name)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Measured:
+        """The reverse of `to_json`; fields that are not known here are left out."""
+        return cls(**{one.name: str(data[one.name]) for one in fields(cls) if one.name in data})
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Something that happened in a run and did not end it. kind: "restart", "stop", "lost" or "hole"."""
+
+    at_ms: int
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of a deployment. Instants are epoch milliseconds of the hub's clock.
+
+    id: given by the store, 0 before. end_ms: last activity, None while it goes on.
+    began, ended: why, in words ("" while it goes on). by: found by itself, or started by hand.
+    trim_start_ms, trim_end_ms: instants that numbers are taken between, where people cut warm-up or tail off.
+    nodes: names of the nodes that took part where people say so, None: by evidence.
+    baseline: others are compared with it. pinned: its samples are kept from retention.
+    """
+
+    id: int
+    deployment: str
+    name: str
+    start_ms: int
+    end_ms: int | None = None
+    began: str = ""
+    ended: str = ""
+    by: By = "found"
+    labels: Mapping[str, str] = field(default_factory=dict)
+    tags: Sequence[str] = ()
+    note: str = ""
+    trim_start_ms: int | None = None
+    trim_end_ms: int | None = None
+    baseline: bool = False
+    pinned: bool = False
+    nodes: Sequence[str] | None = None
+    measured: Measured = Measured()
+    fingerprint: Fingerprint | None = None
+    summary: Sequence[Section] | None = None
+
+    @property
+    def live(self) -> bool:
+        """Whether it goes on."""
+        return self.end_ms is None
+
+    def window(self, now_ms: int) -> tuple[int, int]:
+        """Start and end of what numbers are taken of: trimmed, and up to now while it goes on. Never reversed."""
+        end = now_ms if self.end_ms is None else self.end_ms
+        start = max(self.start_ms, self.start_ms if self.trim_start_ms is None else self.trim_start_ms)
+        end = min(end, end if self.trim_end_ms is None else self.trim_end_ms)
+        return start, max(start, end)
