@@ -58,25 +58,14 @@ def complete(query: Query, source: Source, found: Sealed) -> Hours:
     """All hours of a query."""
     parts, newest = [found.summaries], None
     lead = lead_ms(query.slowest_ms * NOMINAL_PER_GAP)
-    for run in _runs(found.unsealed):
-        frame = source.frame(far.stored(query), run[0] - lead, run[-1] + HOUR_MS - 1, query.sources())
-        if len(frame.ticks):
-            parts.append(summarise(frame, run))
+    for hour in found.unsealed:  # one by one, so that a long backlog takes no more memory than an hour
+        frame = source.frame(far.stored(query), hour - lead, hour + HOUR_MS - 1, query.sources())
+        if len(frame.ticks) and frame.ticks[-1] >= hour:
+            parts.append(summarise(frame, [hour]))
             newest = int(frame.ticks[-1])
     merged = joined(parts, set(found.unsealed))
     last = merged.hours[(merged.count > 0).any(axis=0)]
     return Hours(merged, newest if newest is not None and len(last) and newest >= last[-1] else None)
-
-
-def _runs(hours: Sequence[int]) -> list[list[int]]:
-    """Hours that follow each other, together."""
-    runs: list[list[int]] = []
-    for hour in hours:
-        if runs and hour - runs[-1][-1] == HOUR_MS:
-            runs[-1].append(hour)
-        else:
-            runs.append([hour])
-    return runs
 
 
 def joined(parts: Sequence[Summaries], anew: set[int]) -> Summaries:

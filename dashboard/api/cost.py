@@ -2,37 +2,106 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
+from dataclasses import dataclass
 
 from dashboard.api.parameters import ParameterError
 from dashboard.sources import Sources
+from telemetry import far
+from telemetry.frame import Frame
+from telemetry.query import Query
+from telemetry.summary import HOUR_MS, Summaries
 
 MOST_CELLS = 4_000_000
-"""Samples (series × ticks) that one answer may be made of: 16 nodes over 3 days, or everything over an hour."""
+"""Samples (series × ticks) that are read at once: 16 nodes over 3 days, or everything over an hour."""
+MOST_HOURS = 1_000_000
+"""Summaries (series × hours) that one answer may be made of: 57 series over two years."""
 PROBE_MS = 60_000
 
 
-def samples(
-    sources: Sources, metrics: Collection[str], start_ms: int, end_ms: int, targets: Sequence[str] | None
-) -> int:
-    """About how many samples of these metrics the range holds: series and pace of the last minute, as far as the store
-    reaches. Times without a collector are counted as if there had been one."""
+@dataclass(frozen=True)
+class Pace:
+    """Series of the last minute, milliseconds from one of their samples to the next, and the newest tick.
+
+    Times without a collector are counted as if there had been one.
+    """
+
+    series: int
+    step_ms: float
+    newest_ms: int
+
+    def samples(self, start_ms: int, end_ms: int) -> int:
+        """About how many samples the range holds."""
+        return self.series * int(max(min(end_ms, self.newest_ms) - start_ms, 0) / self.step_ms + 1)
+
+    def hours(self, start_ms: int, end_ms: int) -> int:
+        """About how many summaries of hours the range holds."""
+        return self.series * (max(min(end_ms, self.newest_ms) - start_ms, 0) // HOUR_MS + 1)
+
+
+def pace(sources: Sources, metrics: Collection[str], targets: Collection[str] | None) -> Pace:
+    """What these metrics bring."""
     recent = sources.recent
-    first = next(iter(sources.store.commits_after(-1, 1)), None)
     newest = recent.latest_tick
-    if first is None or newest is None:
-        return 0
+    if newest is None:
+        return Pace(0, 1.0, 0)
     probe = recent.frame(metrics, start_ms=newest - PROBE_MS, end_ms=newest, targets=targets)
     ticks = len(probe.ticks)
-    pace_ms = (int(probe.ticks[-1]) - int(probe.ticks[0])) / (ticks - 1) if ticks > 1 else sources.step_ms()
-    span_ms = min(end_ms, newest) - max(start_ms, first.first_tick)
-    return len(probe.series) * int(max(span_ms, 0) / pace_ms + 1)
+    step = (int(probe.ticks[-1]) - int(probe.ticks[0])) / (ticks - 1) if ticks > 1 else sources.step_ms()
+    return Pace(len(probe.series), step, newest)
 
 
-def afford(count: int) -> None:
-    """Refuse an answer of so many samples if it is too much; ParameterError with a sentence."""
-    if count > MOST_CELLS:
+@dataclass(frozen=True)
+class Guarded:
+    """A source for one query that refuses, with a ParameterError, to read what would be too much."""
+
+    sources: Sources
+    pace: Pace
+
+    @classmethod
+    def of(cls, sources: Sources, query: Query) -> Guarded:
+        """The source of a query."""
+        return cls(sources, pace(sources, far.stored(query), query.sources()))
+
+    def frame(
+        self, metrics: Collection[str], start_ms: int, end_ms: int, targets: Collection[str] | None = None
+    ) -> Frame:
+        """Samples with start ≤ tick ≤ end. What is silent now counts when it has been read."""
+        self._afford(self.pace.samples(start_ms, end_ms), start_ms, end_ms)
+        frame = self.sources.frame(metrics, start_ms, end_ms, targets)
+        self._afford(frame.values.size, start_ms, end_ms)
+        return frame
+
+    def _afford(self, count: int, start_ms: int, end_ms: int) -> None:
+        if count <= MOST_CELLS:
+            return
+        minutes = (end_ms - start_ms) * MOST_CELLS // count // 60_000
         raise ParameterError(
             f"This would be made of {count:,} samples, expected at most {MOST_CELLS:,}; "
-            "ask for a shorter range, or name a node, an engine or a deployment."
+            f"ask for at most {minutes:,} minutes, or name a node, an engine or a deployment."
         )
+
+    def summaries(
+        self, metrics: Collection[str], start_ms: int, end_ms: int, targets: Collection[str] | None = None
+    ) -> Summaries:
+        """Sealed hours that overlap the range."""
+        count = self.pace.hours(start_ms, end_ms)
+        if count > MOST_HOURS:
+            days = MOST_HOURS // self.pace.series // 24
+            raise ParameterError(
+                f"This would be made of {count:,} hours of {self.pace.series:,} series, expected at most "
+                f"{MOST_HOURS:,}; ask for at most {days:,} days, or name a node, an engine or a deployment."
+            )
+        return self.sources.summaries(metrics, start_ms, end_ms, targets)
+
+    def unsealed(self, start_ms: int, end_ms: int) -> list[int]:
+        """Hours of the range whose rows no summary tells yet, or not all of them."""
+        return self.sources.unsealed(start_ms, end_ms)
+
+    def forgotten(self, start_ms: int, end_ms: int) -> bool:
+        """Whether samples of the range were given up."""
+        return self.sources.forgotten(start_ms, end_ms)
+
+    def step_ms(self) -> int:
+        """The shortest nominal interval of a target."""
+        return self.sources.step_ms()

@@ -89,7 +89,7 @@ def register_reading(routes: Blueprint, process: WebProcess) -> None:
 
     @routes.get("/series")
     def get_series() -> Response:
-        return answer(series.series(series.read(arguments(series.KNOWN), sources), sources))
+        return answer(series.answers(arguments(series.KNOWN), sources))
 
     @routes.get("/absences")
     def get_absences() -> Response:

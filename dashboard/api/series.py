@@ -1,4 +1,4 @@
-"""`/api/v1/series`: the history of one metric or ratio. The same query object serves pages, scripts and exports."""
+"""`/api/v1/series`: the history of metrics and ratios. The same query object serves pages, scripts and exports."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from dashboard.api import parameters
-from dashboard.api.cost import afford, samples
+from dashboard.api.cost import Guarded
 from dashboard.api.lists import numbers
 from dashboard.api.parameters import ParameterError
 from dashboard.live.deployments import engines_of
 from dashboard.sources import Sources
 from telemetry.catalog import cluster
-from telemetry.model import Fold, Metric, Ratio, Scope
-from telemetry.near import answer
+from telemetry.model import Fold, Kind, Metric, Ratio, Scope
 from telemetry.query import Line, Query
-from telemetry.rollup import bins_of
+from telemetry.reader import Answer
+from telemetry.reader import read as read_history
 
-KNOWN = ("metric", "node", "engine", "deployment", "start", "end", "points", "quantile", "total", "label")
+KNOWN = ("metric", "node", "engine", "deployment", "start", "end", "points", "quantile", "total", "label", "rate")
 DEFAULT_SPAN_MS = 15 * 60_000
-MOST_SPAN_MS = 7 * 86_400_000
+MOST_SPAN_MS = 2 * 366 * 86_400_000
+MOST_METRICS = 20
 DEFAULT_POINTS = 600
 MOST_POINTS = 5_000
 MOST_SERIES = 1_000
@@ -40,6 +41,7 @@ class Asked:
     labels: Mapping[str, str] | None = None
     total: bool = False
     quantile: float = 0.5
+    rate: bool = False
 
 
 def read(arguments: Mapping[str, str], sources: Sources) -> Asked:
@@ -61,7 +63,18 @@ def read(arguments: Mapping[str, str], sources: Sources) -> Asked:
         labels=_labels(arguments.get("label"), metric),
         total=parameters.flag("total", arguments.get("total", "0")),
         quantile=parameters.number("quantile", arguments.get("quantile", "0.5"), 0.0, 1.0),
+        rate=_rate(arguments.get("rate", "0"), metric),
     )
+
+
+def _rate(given: str, metric: Metric | Ratio) -> bool:
+    """Whether the rate of a counter is asked for; of anything else it would be another number with the same name."""
+    asked = parameters.flag("rate", given)
+    if asked and metric.kind is not Kind.COUNTER:
+        raise ParameterError(
+            f"Parameter “rate” does not apply: {metric.name} is no counter, but a {metric.kind.value}."
+        )
+    return asked
 
 
 def _labels(given: str | None, metric: Metric | Ratio) -> dict[str, str]:
@@ -121,14 +134,23 @@ def _named(name: str, value: str, scope: Scope, sources: Sources) -> set[str]:
     return {cluster.DEPLOYMENT_PREFIX + value} if scope is Scope.DEPLOYMENT else engines_of(value, sources)
 
 
-def series(asked: Asked, sources: Sources) -> dict[str, Any]:
-    """{metric, unit, step_ms, series: [{labels, t, v}]}, or min, max and mean in place of v where reduced.
+def answers(arguments: Mapping[str, str], sources: Sources) -> dict[str, Any]:
+    """What a request gets: the answer about its metric; of several, separated by commas, {answers: one of each}."""
+    names = arguments.get("metric", "").split(",")
+    if len(names) == 1:
+        return series(read(arguments, sources), sources)
+    if len(names) > MOST_METRICS:
+        raise ParameterError(f"These are {len(names)} metrics, expected at most {MOST_METRICS}.")
+    now = sources.now_ms()
+    end = parameters.instant_ms("end", arguments.get("end", "now"), now)
+    start = parameters.instant_ms("start", arguments["start"], now) if "start" in arguments else end - DEFAULT_SPAN_MS
+    fixed = {**arguments, "start": str(start), "end": str(end)}
+    return {"answers": [series(read({**fixed, "metric": name}, sources), sources) for name in names]}
 
-    fold besides where reduced, and last in each series where that is its name; window_ms for ratios and percentiles;
-    relation and count in each series of percentiles.
-    """
-    check(asked)
-    query = Query(
+
+def query_of(asked: Asked, sources: Sources) -> Query:
+    """The question to the history; ParameterError for names that are not known."""
+    return Query(
         metric=asked.metric,
         start_ms=asked.start_ms,
         end_ms=asked.end_ms,
@@ -138,32 +160,41 @@ def series(asked: Asked, sources: Sources) -> dict[str, Any]:
         total=asked.total,
         quantile=asked.quantile,
         slowest_ms=sources.slowest_ms(),
+        rate=asked.rate,
     )
-    wanted = (query.stored(), query.start_ms - query.lead_ms, query.end_ms, _sources_of(query))
-    afford(samples(sources, *wanted))
-    frame = sources.frame(*wanted)
-    afford(frame.values.size)
-    step = sources.step_ms()
-    lines = answer(query, frame, step)
-    if len(lines) > MOST_SERIES:
+
+
+def series(asked: Asked, sources: Sources) -> dict[str, Any]:
+    """{metric, unit, resolution, step_ms, series: [{labels, t, v}]}, or min, max and mean in place of v where reduced.
+
+    fold besides where reduced, and last in each series where that is its name; window_ms for ratios and percentiles;
+    relation and count in each series of percentiles.
+    """
+    check(asked)
+    query = query_of(asked, sources)
+    found = read_history(query, Guarded.of(sources, query))
+    if len(found.lines) > MOST_SERIES:
         raise ParameterError(
-            f"This is {len(lines)} series, expected at most {MOST_SERIES}; name a node, an engine or a label."
+            f"This is {len(found.lines)} series, expected at most {MOST_SERIES}; name a node, an engine or a label."
         )
-    reduced = any(line.values is None for line in lines)
+    reduced = any(line.values is None for line in found.lines)
+    window = _window_ms(query, found)
     return {
         "metric": asked.metric.name,
-        "unit": asked.metric.unit.value,
-        "step_ms": bins_of(query.start_ms, query.end_ms, asked.points, step)[1] if reduced else step,
+        "unit": query.unit.value,
+        "resolution": found.resolution,
+        "step_ms": found.step_ms,
+        **({"rate": True} if asked.rate else {}),
         **({"fold": query.fold.value} if reduced else {}),
-        **({"window_ms": query.window_ms} if query.window_ms else {}),
-        "series": [_line(line, query.fold) for line in lines],
+        **({"window_ms": window} if window else {}),
+        "series": [_line(line, query.fold) for line in found.lines],
     }
 
 
-def _sources_of(query: Query) -> list[str] | None:
-    """Targets to read from; a cluster ratio over some nodes still needs every engine."""
-    crosses = isinstance(query.metric, Ratio) and query.metric.scope is Scope.CLUSTER
-    return None if query.targets is None or crosses else sorted(query.targets)
+def _window_ms(query: Query, found: Answer) -> int:
+    """Window of each value. Percentiles of hours are of all that a bin observed."""
+    whole = found.resolution == "hours" and query.metric.kind is Kind.HISTOGRAM
+    return found.step_ms if whole else query.window_ms
 
 
 def _line(line: Line, fold: Fold) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.api.cost import samples
+from dashboard.api.cost import pace
 from telemetry.catalog import gpu
 from tests.web.conftest import MakeWeb, MakeWorld
 from tests.web.world import tick
@@ -16,18 +16,21 @@ DAYS = 7 * 86_400_000
 
 
 def test_samples_of_a_range(make_world: MakeWorld, make_web: MakeWeb) -> None:
-    """Four series, one sample a second since tick 0: no more than the store reaches, of the targets asked for."""
+    """Four series, one sample a second, and none after the newest."""
     world = make_world()
     web = make_web(world)
     sources = web.process.sources
-    assert samples(sources, NAMES, tick(0) - DAYS, tick(60), None) == 0
+    nothing = pace(sources, NAMES, None)
+    assert (nothing.samples(tick(0), tick(60)), nothing.hours(tick(0), tick(60))) == (0, 0)
     world.run(0, 100)
     for _ in ("from the store", "from the tail"):
-        assert samples(sources, NAMES, tick(0) - DAYS, tick(100) + DAYS, None) == 4 * 101
-        assert samples(sources, NAMES, tick(20), tick(49), None) == 4 * 30
-        assert samples(sources, NAMES, tick(20), tick(49), ["spark-01"]) == 30
-        assert samples(sources, NAMES, tick(0) - DAYS, tick(0) - 5000, None) == 4, "about none"
-        assert samples(sources, {"no_such"}, tick(0), tick(100), None) == 0
+        found = pace(sources, NAMES, None)
+        assert found.samples(tick(0), tick(100) + DAYS) == 4 * 101
+        assert found.samples(tick(20), tick(49)) == 4 * 30
+        assert pace(sources, NAMES, ["spark-01"]).samples(tick(20), tick(49)) == 30
+        assert found.samples(tick(200), tick(300)) == 4, "about none"
+        assert found.hours(tick(0) - DAYS, tick(100) + DAYS) == 4 * (7 * 24 + 1)
+        assert pace(sources, {"no_such"}, None).samples(tick(0), tick(100)) == 0
         web.step()
 
 
@@ -37,7 +40,7 @@ def test_pace_is_that_of_the_last_minute(make_world: MakeWorld, make_web: MakeWe
         world.run(number, number)
     web = make_web(world)
     web.step()
-    assert samples(web.process.sources, NAMES, tick(0), tick(300), None) == 61
+    assert pace(web.process.sources, NAMES, None).samples(tick(0), tick(300)) == 61
 
 
 def test_one_tick_has_the_usual_pace(make_world: MakeWorld, make_web: MakeWeb) -> None:
@@ -45,34 +48,63 @@ def test_one_tick_has_the_usual_pace(make_world: MakeWorld, make_web: MakeWeb) -
     world.run(0, 0)
     web = make_web(world)
     web.step()
-    assert samples(web.process.sources, NAMES, tick(0), tick(0), None) == 2
+    assert pace(web.process.sources, NAMES, None).samples(tick(0) - 2000, tick(0)) == 6
 
 
-def test_too_much_is_refused_without_reading_it(
+class Watched:
+    """Notes how a store is read."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, store: Any) -> None:
+        self.read: list[str] = []
+        for name in ("frame", "summaries"):
+            monkeypatch.setattr(store, name, self._noting(name, getattr(store, name)))
+
+    def _noting(self, name: str, method: Any) -> Any:
+        def watched(*given: Any) -> Any:
+            self.read.append(name)
+            return method(*given)
+
+        return watched
+
+
+def test_too_many_samples_are_refused_without_reading_them(
     make_world: MakeWorld, make_web: MakeWeb, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = make_world(engines=False)
     world.run(0, 5)
-    world.run(500_000, 500_060)
+    world.run(10_000, 10_060)
     web = make_web(world)
     web.step()
-    frame, read = web.process.sources.store.frame, []
-
-    def watched(*given: Any) -> Any:
-        read.append(given)
-        return frame(*given)
-
-    monkeypatch.setattr(web.process.sources.store, "frame", watched)
-    monkeypatch.setattr("dashboard.api.cost.MOST_CELLS", 2_000_243)
-    answer = web.get("series?metric=gpu_power_watts&start=-7d", 400)
-    assert answer["error"] == (
-        "This would be made of 2,000,244 samples, expected at most 2,000,243; "
-        "ask for a shorter range, or name a node, an engine or a deployment."
+    watched = Watched(monkeypatch, web.process.sources.store)
+    question = f"series?metric=gpu_power_watts&start={tick(3000)}&end={tick(10_000)}"
+    monkeypatch.setattr("dashboard.api.cost.MOST_CELLS", 28_003)
+    assert web.get(question, 400)["error"] == (
+        "This would be made of 28,004 samples, expected at most 28,003; "
+        "ask for at most 116 minutes, or name a node, an engine or a deployment."
     )
-    assert read == []
-    monkeypatch.setattr("dashboard.api.cost.MOST_CELLS", 2_000_244)
+    assert watched.read == []
+    monkeypatch.setattr("dashboard.api.cost.MOST_CELLS", 28_004)
+    assert len(web.get(question)["series"]) == 4
+    assert watched.read == ["frame"]
+
+
+def test_too_many_hours_are_refused_without_reading_them(
+    make_world: MakeWorld, make_web: MakeWeb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = make_world(engines=False)
+    world.run(0, 60)
+    web = make_web(world)
+    web.step()
+    watched = Watched(monkeypatch, web.process.sources.store)
+    monkeypatch.setattr("dashboard.api.cost.MOST_HOURS", 4 * 24 * 7)
+    assert web.get("series?metric=gpu_power_watts&start=-7d", 400)["error"] == (
+        "This would be made of 676 hours of 4 series, expected at most 672; "
+        "ask for at most 7 days, or name a node, an engine or a deployment."
+    )
+    assert watched.read == []
+    monkeypatch.setattr("dashboard.api.cost.MOST_HOURS", 4 * (24 * 7 + 1))
     assert len(web.get("series?metric=gpu_power_watts&start=-7d")["series"]) == 4
-    assert len(read) == 1
+    assert watched.read[0] == "summaries"
 
 
 def test_what_is_silent_now_counts_when_it_has_been_read(

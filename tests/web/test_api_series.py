@@ -29,6 +29,7 @@ def test_a_gauge_of_one_node(web: Web) -> None:
     assert answer == {
         "metric": "gpu_power_watts",
         "unit": "watts",
+        "resolution": "samples",
         "step_ms": 1000,
         "series": [
             {
@@ -216,7 +217,15 @@ def test_a_moment_without_samples_is_an_empty_answer(web: Web) -> None:
         ("metric=gpu_power_watts&start=-5x", 400, "Parameter “start” is “5x”, expected a length of time"),
         ("metric=gpu_power_watts&start=5&end=5", 400, "Parameter “start” is not before “end”, expected start < end."),
         ("metric=gpu_power_watts&start=5&end=4", 400, "Parameter “start” is not before “end”"),
-        ("metric=gpu_power_watts&start=-8d", 400, "The range is 8.0 days long, expected at most 7."),
+        ("metric=gpu_power_watts&start=-733d", 400, "The range is 733.0 days long, expected at most 732."),
+        ("metric=gpu_power_watts&rate=1", 400, "Parameter “rate” does not apply: gpu_power_watts is no counter, but a"),
+        ("metric=time_to_first_token_seconds&rate=1", 400, "is no counter, but a histogram."),
+        ("metric=decode_tokens_per_second&rate=1", 400, "is no counter, but a ratio."),
+        ("metric=generation_tokens_total&rate=often", 400, "Parameter “rate” is “often”, expected 1 or 0."),
+        ("metric=gpu_power_watts,", 400, "Parameter “metric” is missing"),
+        ("metric=gpu_power_watts,gpu_power_wats", 404, "There is no metric “gpu_power_wats”."),
+        (f"metric={','.join(['x'] * 21)}", 400, "These are 21 metrics, expected at most 20."),
+        ("metric=gpu_power_watts,requests_running&node=spark-01", 400, "“node” does not apply: requests_running"),
         ("metric=gpu_power_watts&quantile=1.1", 400, "Parameter “quantile” is “1.1”, expected a number from 0 to 1."),
         ("metric=gpu_power_watts&quantile=nan", 400, "Parameter “quantile” is “nan”"),
         ("metric=gpu_power_watts&total=maybe", 400, "Parameter “total” is “maybe”, expected 1 or 0."),
@@ -273,6 +282,26 @@ def test_pages_ask_the_same_question(web: Web) -> None:
     told = web.process.series("gpu_power_watts", node="spark-02", **asked)
     assert told == web.get(f"series?metric=gpu_power_watts&node=spark-02&start={tick(100)}&end={tick(120)}")
     assert all(math.isfinite(value) for value in told["series"][0]["v"])
+
+
+def test_several_metrics_are_several_answers_about_one_range(web: Web) -> None:
+    query = "start=-1m&points=7&node=spark-01"
+    found = web.get(f"series?metric=gpu_power_watts,memory_used_ratio&{query}")
+    assert list(found) == ["answers"]
+    assert found["answers"] == [
+        web.get(f"series?metric={name}&{query}") for name in ("gpu_power_watts", "memory_used_ratio")
+    ]
+
+
+def test_the_rate_of_a_counter(web: Web) -> None:
+    query = f"series?metric=generation_tokens_total&rate=1&start={tick(119)}"
+    answer = web.get(query)
+    assert (answer["unit"], answer["rate"], answer["window_ms"]) == ("tokens_per_second", True, 10_000)
+    assert answer["series"][0]["v"] == [20.0, 20.0]
+    (total,) = web.get("series?metric=gpu_energy_joules_total&rate=1&total=1&start=-1s")["series"]
+    assert total["v"] == [206.0, 206.0]
+    assert "rate" not in web.get("series?metric=generation_tokens_total&rate=0")
+    assert web.get("series?metric=generation_tokens_total&rate=1&points=1")["fold"] == "mean"
 
 
 def test_counters_come_as_they_are_kept(make_world: MakeWorld, make_web: MakeWeb) -> None:

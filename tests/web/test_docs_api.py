@@ -48,6 +48,8 @@ def test_parameters_are_those_that_the_routes_know(make_world: MakeWorld, make_w
 def test_numbers_of_the_text_are_those_of_the_code() -> None:
     assert f"{series.DEFAULT_POINTS} where not given, at most {series.MOST_POINTS:,}" in PAGE
     assert f"At most {series.MOST_SERIES:,} series and {cost.MOST_CELLS:,} samples" in PAGE
+    assert f"or {cost.MOST_HOURS:,} hours" in PAGE
+    assert f"at most {series.MOST_METRICS}." in PAGE
     assert f"The last {series.DEFAULT_SPAN_MS // 60_000} minutes where not given" in PAGE
     assert f"at most {series.MOST_SPAN_MS // 86_400_000} days" in PAGE
     assert f"not received whole within {worker.RECEIVE_S:g} s" in PAGE
