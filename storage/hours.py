@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from sqlalchemy import Connection, literal_column, select
 
@@ -39,15 +39,17 @@ def forgotten(connection: Connection, start: int, end: int) -> bool:
     return connection.execute(query.where(*inside).limit(1)).first() is not None
 
 
-def unsealed(connection: Connection, start: int, end: int) -> list[tuple[str, int]]:
+def unsealed(
+    connection: Connection, start: int, end: int, targets: Collection[str] | None = None
+) -> list[tuple[str, int]]:
     """(target, hour) of rows that no summary tells, or not all of them, in hours that overlap the range, oldest first.
 
     No two of its questions need to be of one state of the database: what is sealed meanwhile may be in the answer.
     """
     first, last = hour_of(start), hour_of(end)
     late = select(CLOCK.target, CLOCK.hour).where(LATE, CLOCK.hour >= first, CLOCK.hour <= last)
-    found = {(target, hour) for target, hour in connection.execute(late).all()}
-    names = set(connection.scalars(select(schema.layout.c.target).distinct()))
+    names = set(connection.scalars(select(schema.layout.c.target).distinct()) if targets is None else targets)
+    found = {(target, hour) for target, hour in connection.execute(late).all() if target in names}
     for hour in _hours_of_rows(connection, first, last + HOUR_MS - 1):
         missing = names - set(connection.scalars(select(CLOCK.target).where(CLOCK.hour == hour)))
         found |= {(target, hour) for target in _present(connection, hour, missing)}

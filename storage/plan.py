@@ -38,12 +38,16 @@ class Plan:
 
 def make_plan(layouts: Layouts, known: Mapping[int, Series], wanted: Wanted, targets: Sequence[str] | None) -> Plan:
     """What to read. Other layouts of the targets concerned are in it too: their rows say when a target was read."""
-    ids = _numbers(known, wanted)
+    return plan_of(layouts, _numbers(known, wanted), targets, whole=wanted is None)
+
+
+def plan_of(layouts: Layouts, ids: Ids, targets: Sequence[str] | None, *, whole: bool = False) -> Plan:
+    """A plan for series of these numbers. whole: all of the targets are concerned, with such a series or not."""
     found = {
         number: (target, own, np.flatnonzero(np.isin(own, ids)))
         for number, (target, own) in sorted(layouts.layouts(targets).items())
     }
-    concerned = {target for target, _, columns in found.values() if len(columns) or wanted is None}
+    concerned = {target for target, _, columns in found.values() if whole or len(columns)}
     chosen = {number: entry for number, entry in found.items() if entry[0] in concerned}
     count = np.array([len(columns) for _, _, columns in chosen.values()], dtype=np.int64)
     return Plan(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from storage import asks, chunks, history, hours, read, summaries, upkeep
+from storage import asks, chunks, ends, history, hours, read, summaries, upkeep
 from storage.database import Database
 from storage.dialect import Sqlite
 from storage.late import Late
@@ -130,6 +130,22 @@ class Store:
         May be repeated, and stopped anywhere: every sample can be read exactly once all the time. StoreBusy, StoreFull.
         """
         return self._sealer.seal(target, hour, now_ms)
+
+    def ends(
+        self,
+        wanted: Callable[[Series], bool] | Collection[str],
+        targets: Sequence[str] | None,
+        start_ms: int,
+        end_ms: int,
+    ) -> Frame:
+        """For each series the two samples between which `counters.increase` counts from start to end, and no others.
+
+        The last one up to the end, and the last one up to the start, however old; of a series that begins inside, its
+        first, or the 0 that it stood at where it counts from there. A series without a sample up to the end is not in
+        it. Costs a few hours' reading, not the window's.
+        """
+        with self._database.reading() as connection:
+            return ends.ends(connection, self._database.dialect, self._layouts, wanted, targets, start_ms, end_ms)
 
     def due(self, now_ms: int) -> list[tuple[str, int]]:
         """Target-hours to seal, oldest first: over for five minutes, with rows that no sealed hour holds yet."""
