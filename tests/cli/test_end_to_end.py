@@ -55,7 +55,8 @@ class Started:
 
 
 @contextmanager
-def started(arguments: list[str], environment: Mapping[str, str]) -> Iterator[Started]:
+def started(arguments: list[str], environment: Mapping[str, str], patience_s: float = PATIENCE_S) -> Iterator[Started]:
+    """A command of the product, killed when the block ends, or lasts too long."""
     command = [sys.executable, str(ROOT / "app.py"), *arguments]
     kept = {name: value for name, value in os.environ.items() if not name.startswith("TACHOGRAPH_")}
     process = subprocess.Popen(
@@ -66,7 +67,7 @@ def started(arguments: list[str], environment: Mapping[str, str]) -> Iterator[St
         stderr=subprocess.STDOUT,
         text=True,
     )
-    watchdog = threading.Timer(PATIENCE_S, process.kill)
+    watchdog = threading.Timer(patience_s, process.kill)
     watchdog.start()
     try:
         yield Started(process)
