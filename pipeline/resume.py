@@ -10,12 +10,11 @@ import numpy as np
 from storage.records import Row
 from storage.store import Store
 from telemetry.catalog import cluster
+from telemetry.frame import empty
 from telemetry.model import Series
 
 STARTED_FACT = "started_s"
 """Start of an engine's process by its own clock; tells a collector that starts anew whether the engine did too."""
-LOOK_BACK_MS = (300_000, 3_600_000, 24 * 3_600_000, 31 * 24 * 3_600_000)
-"""How far back the last value of a series is looked for that the target's newest row does not have: ever further."""
 
 
 @dataclass(frozen=True)
@@ -43,17 +42,8 @@ def left_of(store: Store, target: str, row: Row | None) -> Left:
 
 def _last_values(store: Store, target: str, wanted: Collection[Series], tick: int) -> dict[Series, float]:
     """Last value of series that the newest row does not have: not on the page just then, or without a number."""
-    missing, found = set(wanted), dict[Series, float]()
-    for span_ms in LOOK_BACK_MS:
-        if not missing:
-            break
-        frame = store.frame(missing.__contains__, [target], tick - span_ms, tick)
-        for one, values in zip(frame.series, frame.values, strict=True):
-            known = values[~np.isnan(values)]
-            if len(known):
-                found[one] = float(known[-1])
-        missing -= found.keys()
-    return found
+    frame = store.ends(wanted.__contains__, [target], tick, tick) if wanted else empty()
+    return {one: float(line[~np.isnan(line)][-1]) for one, line in zip(frame.series, frame.values, strict=True)}
 
 
 def prefills_left(store: Store, last: Mapping[str, Row]) -> dict[str, tuple[float, float]]:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+import traceback
 from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import ParamSpec, TypeVar
 
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
@@ -15,20 +18,31 @@ from storage.store import Store
 
 CLOCK_EVERY_S = 5
 STORE_EVERY_S = 5
+SEAL_EVERY_S = 60
 PRUNE_EVERY_S = 600
+PAUSE_S = 0.2
+"""Between two targets, so that sealing many never takes a core for long."""
 HOUR_MS = 3_600_000
+HOT_MS = 2 * HOUR_MS
+"""How long rows stay: longer than any tail reaches back."""
+SUMMARIES_MS = 731 * 24 * HOUR_MS
+"""How long summaries stay: two years."""
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 log = logging.getLogger(__name__)
 
 
 class Upkeep:
-    """Jobs: the hub's clock against the wall clock, the store's file against its path, and dropping of samples that
-    are old enough. lost: told why, once the file is gone."""
+    """Jobs: the hub's clock against the wall clock, the store's file against its path, sealing of hours, and dropping
+    of what is old enough. lost: told why, once the file is gone."""
 
     def __init__(self, store: Store, sampler: Sampler, keep_hours: float, lost: Callable[[StoreGone], None]) -> None:
         self._store = store
         self._sampler = sampler
         self._lost = lost
+        self._problems: dict[str, str] = {}
         self._keep_ms = keep_hours * HOUR_MS
         self._scheduler = AsyncIOScheduler(timezone="UTC", job_defaults={"coalesce": True, "misfire_grace_time": None})
 
@@ -36,6 +50,7 @@ class Upkeep:
         """Begin; needs a running loop."""
         self._scheduler.add_job(self.check_clock, "interval", seconds=CLOCK_EVERY_S)
         self._scheduler.add_job(self.check_store, "interval", seconds=STORE_EVERY_S)
+        self._scheduler.add_job(self.seal, "interval", seconds=SEAL_EVERY_S, next_run_time=datetime.now(UTC))
         self._scheduler.add_job(self.prune, "interval", seconds=PRUNE_EVERY_S)
         self._scheduler.start()
 
@@ -58,13 +73,44 @@ class Upkeep:
         except StoreGone as error:
             self._lost(error)
 
+    async def seal(self) -> None:
+        """Seal the hours that are due, one target after the other; what fails is told once and tried again later."""
+        now_ms = self._now_ms()
+        due = await self._guarded("due hours", self._store.due, now_ms)
+        for target, hour in due or ():
+            oldest = self._sampler.writer.oldest_waiting()
+            if oldest is not None and oldest < hour + HOUR_MS:
+                return
+            began = time.perf_counter()
+            if await self._guarded(f"{target}, {hour}", self._store.seal, target, hour, now_ms):
+                log.debug("sealed the hour %d of %s in %.0f ms", hour, target, (time.perf_counter() - began) * 1000)
+            await asyncio.sleep(PAUSE_S)
+
     async def prune(self) -> None:
-        """Drop samples older than the settings keep."""
-        before = round(time.time() * 1000.0 - self._keep_ms)
+        """Drop rows that the tails need no longer, samples older than the settings keep, and the oldest summaries."""
+        now_ms = self._now_ms()
+        await self._guarded("rows", self._store.prune, now_ms - HOT_MS)
+        forgotten = await self._guarded("samples", self._store.forget, round(now_ms - self._keep_ms))
+        if forgotten:
+            log.info("gave up samples older than %g h: %d hours of targets", self._keep_ms / HOUR_MS, forgotten)
+        await self._guarded("summaries", self._store.drop_summaries, now_ms - max(SUMMARIES_MS, round(self._keep_ms)))
+
+    def _now_ms(self) -> int:
+        """By the hub's clock, which gives rows their ticks: the machine's own may be ahead of it by an hour."""
+        return round(self._sampler.clock.at(time.monotonic() * 1000.0))
+
+    async def _guarded(self, what: str, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R | None:
+        """Do it in a thread. None when it failed, which is told when it was not told last time."""
         try:
-            dropped = await asyncio.to_thread(self._store.prune, before)
+            done = await asyncio.to_thread(work, *args, **kwargs)
         except StoreError as error:
-            log.error("cannot drop old samples: %s", error)
-            return
-        if dropped:
-            log.info("dropped %d rows older than %g h", dropped, self._keep_ms / HOUR_MS)
+            problem = str(error)
+        except (ArithmeticError, ValueError, TypeError, LookupError, MemoryError):
+            problem = f"a defect\n{traceback.format_exc()}"
+        else:
+            self._problems.pop(what, None)
+            return done
+        if self._problems.get(what) != problem:
+            log.error("upkeep of %s failed and will be tried again: %s", what, problem)
+        self._problems[what] = problem
+        return None

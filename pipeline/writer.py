@@ -73,6 +73,13 @@ class Writer:
         self.problem = None
         return commit
 
+    def oldest_waiting(self) -> int | None:
+        """Tick of the oldest row that waits to be written, None when none does. May be asked from any thread."""
+        try:
+            return min((draft.tick for draft in self.waiting[0].drafts), default=None)
+        except IndexError:
+            return None
+
     def _batch(self, group: list[Work]) -> Batch:
         rows = [
             Row(one.tick, one.target, one.at_ms, self.store.layout(one.target, one.series), one.values)

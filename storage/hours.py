@@ -50,13 +50,14 @@ def unsealed(
     late = select(CLOCK.target, CLOCK.hour).where(LATE, CLOCK.hour >= first, CLOCK.hour <= last)
     names = set(connection.scalars(select(schema.layout.c.target).distinct()) if targets is None else targets)
     found = {(target, hour) for target, hour in connection.execute(late).all() if target in names}
-    for hour in _hours_of_rows(connection, first, last + HOUR_MS - 1):
+    for hour in hours_of_rows(connection, first, last + HOUR_MS - 1):
         missing = names - set(connection.scalars(select(CLOCK.target).where(CLOCK.hour == hour)))
         found |= {(target, hour) for target in _present(connection, hour, missing)}
     return sorted(found, key=lambda one: (one[1], one[0]))
 
 
-def _hours_of_rows(connection: Connection, start: int, end: int) -> Iterator[int]:
+def hours_of_rows(connection: Connection, start: int, end: int) -> Iterator[int]:
+    """Hours that have rows of start ≤ tick ≤ end, oldest first: a question each, however many rows."""
     while (tick := connection.scalar(FIRST.where(HOT.tick >= start, HOT.tick <= end))) is not None:
         yield hour_of(tick)
         start = hour_of(tick) + HOUR_MS

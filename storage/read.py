@@ -82,6 +82,21 @@ def last_rows(connection: Connection) -> dict[str, Row]:
     return found
 
 
+def newest_ticks(connection: Connection) -> dict[str, int]:
+    """Tick of the newest row of each target."""
+    newest = connection.scalar(select(func.max(HOT.tick)))
+    if newest is None:
+        return {}
+    recent = select(HOT.target, func.max(HOT.tick)).where(HOT.tick > newest - RECENT_MS).group_by(HOT.target)
+    found: dict[str, int] = {}
+    found.update((target, tick) for target, tick in connection.execute(recent))
+    for target in set(connection.scalars(select(schema.layout.c.target).distinct())) - found.keys():
+        tick = connection.scalar(select(HOT.tick).where(HOT.target == target).order_by(HOT.tick.desc()).limit(1))
+        if tick is not None:
+            found[target] = tick
+    return found
+
+
 def _newest(connection: Connection, where: ColumnElement[bool]) -> dict[str, Row]:
     newest = select(HOT.target, func.max(HOT.tick).label("tick")).where(where).group_by(HOT.target).subquery()
     match = and_(HOT.tick == newest.c.tick, HOT.target == newest.c.target)

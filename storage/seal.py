@@ -65,7 +65,7 @@ class Sealer:
             return False
         for _ in range(TRIES):
             before = self._look(target, hour)
-            if before.state is not None and (not before.state[0] or before.state[2] == chunks.FORGOTTEN):
+            if _is_done(before, hour):
                 return False
             rows = self._rows(before, hour)
             reading = _reading(before, rows, hour)
@@ -146,6 +146,15 @@ class Sealer:
                 connection.execute(self._upsert["chunk"], list(lines))
             connection.execute(self._upsert["clock"], clock)
         return True
+
+
+def _is_done(before: Before, hour: int) -> bool:
+    """Whether the hour is sealed with all its rows, or given up: a summary of what is left of it would be wrong."""
+    if before.state is None:
+        return False
+    late, _, codec = before.state
+    given_up = (blob[0] == chunks.FORGOTTEN for (_, at), blob in before.hours.blobs.items() if at == hour)
+    return not late or codec == chunks.FORGOTTEN or any(given_up)
 
 
 def _state(connection: Connection, target: str, hour: int) -> State:

@@ -229,8 +229,19 @@ class Store:
         asks.prefer(self._database, key, value)
 
     def prune(self, before_ms: int) -> int:
-        """Delete hot rows and commits older than this, in slices of a few milliseconds; number of rows."""
+        """Delete rows older than this that a sealed hour holds, in slices of a few milliseconds; number of rows.
+
+        Rows of hours that are not sealed, or got late rows, stay, and so does the newest row of each target.
+        """
         return upkeep.prune(self._database, before_ms)
+
+    def forget(self, before_ms: int) -> int:
+        """Give up the samples of sealed hours that ended at or before this; their summaries stay. Target-hours."""
+        return upkeep.forget(self._database, before_ms)
+
+    def drop_summaries(self, before_ms: int) -> int:
+        """Delete sealed hours that ended at or before this, with all that is left of them. Target-hours."""
+        return upkeep.drop_summaries(self._database, before_ms)
 
     def size_bytes(self) -> int:
         """Size of the file with its write-ahead log."""

@@ -1,44 +1,118 @@
-"""Forgetting, in slices so short that no tick waits for one."""
+"""Forgetting, in slices so short that no tick waits for one.
+
+Rows go once they stand in a sealed hour; samples go when they are older than people want, and leave their summary;
+summaries go last. Room that becomes free is used again: the file is never rewritten.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import Connection, and_, delete, func, not_, or_, select, update
+from sqlalchemy.sql.dml import Delete, Update
 
 from storage import schema
+from storage.chunks import FORGOTTEN
 from storage.database import Database
+from storage.hours import hours_of_rows
+from storage.read import HOT, newest_ticks
+from storage.sealed import CHUNK, CLOCK, parts
+from telemetry.summary import HOUR_MS
 
 SLICE_ROWS = 500
 """Rows deleted in one transaction: a few milliseconds, far below the 50 that any may take."""
 PAUSE_S = 0.005
 """Between two slices, for whoever waits for the lock."""
+Pause = Callable[[float], None]
 
 
-def prune(database: Database, before_ms: int, pause: Callable[[float], None] = time.sleep) -> int:
-    """Delete hot rows of tick < before, and commits of at < before except the newest; number of rows.
+def prune(database: Database, before_ms: int, pause: Pause = time.sleep) -> int:
+    """Delete rows of tick < before that a sealed hour holds, but the newest of each target; number of rows.
 
-    The newest commit stays, because its number says where the next one goes on counting.
+    Rows of an hour that is not sealed, or got late rows, stay. Commits of at < before go, too, except the newest, whose
+    number says where the next one goes on counting.
     """
-    total = 0
-    while deleted := _slice(database, before_ms):
-        total += deleted
-        pause(PAUSE_S)
+    with database.reading() as connection:
+        hours = list(hours_of_rows(connection, -(2**62), before_ms - 1))
+        newest = [(target, tick) for target, tick in newest_ticks(connection).items() if tick < before_ms]
+    total = sum(_prune_hour(database, hour, min(before_ms, hour + HOUR_MS), newest, pause) for hour in hours)
     log = schema.commit_log
-    newest = select(func.max(log.c.sequence)).scalar_subquery()
+    last = select(func.max(log.c.sequence)).scalar_subquery()
     with database.writing() as connection:
-        connection.execute(delete(log).where(log.c.at_ms < before_ms, log.c.sequence < newest))
+        connection.execute(delete(log).where(log.c.at_ms < before_ms, log.c.sequence < last))
     return total
 
 
-def _slice(database: Database, before_ms: int) -> int:
-    tick = schema.hot.c.tick
-    old = select(tick).where(tick < before_ms).order_by(tick)
-    with database.writing() as connection:
-        first = connection.scalar(old.limit(1))
-        if first is None:
+def _prune_hour(database: Database, hour: int, end: int, kept: Sequence[tuple[str, int]], pause: Pause) -> int:
+    """Whether a row may go is asked in the very transaction that deletes it: a late one may have come meanwhile."""
+    clean = and_(CLOCK.hour == hour, CLOCK.late == 0)
+    with database.reading() as connection:
+        if connection.execute(select(CLOCK.target).where(clean).limit(1)).first() is None:
             return 0
-        bound = connection.scalar(old.offset(SLICE_ROWS).limit(1))
-        end = before_ms if bound is None else max(bound, first + 1)
-        return connection.execute(delete(schema.hot).where(tick < end)).rowcount
+    held = select(CLOCK.target).where(clean, CLOCK.target == HOT.target).exists()
+    mine = [and_(HOT.target == target, HOT.tick == tick) for target, tick in kept if hour <= tick < end]
+    goes = and_(held, not_(or_(*mine))) if mine else held
+    total, start = 0, hour
+    while start < end:
+        with database.writing() as connection:
+            stop = _slice_end(connection, start, end)
+            deleted = connection.execute(delete(schema.hot).where(HOT.tick >= start, HOT.tick < stop, goes)).rowcount
+        total, start = total + deleted, stop
+        pause(PAUSE_S)
+    return total
+
+
+def _slice_end(connection: Connection, start: int, end: int) -> int:
+    """So far that about SLICE_ROWS rows lie between; a tick is not divided."""
+    ticks = select(HOT.tick).where(HOT.tick >= start, HOT.tick < end).order_by(HOT.tick)
+    bound = connection.scalar(ticks.offset(SLICE_ROWS).limit(1))
+    return end if bound is None else max(bound, start + 1)
+
+
+def forget(database: Database, before_ms: int, pause: Pause = time.sleep) -> int:
+    """Give up the samples of sealed hours that ended at or before this, and keep their summaries; target-hours."""
+    hours = _sealed_hours(database, before_ms, CLOCK.codec != FORGOTTEN)
+    gone = {"data": None, "codec": FORGOTTEN}
+    for target, hour in hours:
+        clock = update(schema.clock).where(CLOCK.target == target, CLOCK.hour == hour).values(**gone, late=0)
+        _give_up(database, target, hour, update(schema.chunk).values(**gone), clock, pause)
+    return len(hours)
+
+
+def drop_summaries(database: Database, before_ms: int, pause: Pause = time.sleep) -> int:
+    """Delete sealed hours that ended at or before this, summaries and all; target-hours.
+
+    One that its target's newest row belongs to stays: it would only be sealed again.
+    """
+    rows = and_(HOT.target == CLOCK.target, HOT.tick >= CLOCK.hour, HOT.tick < CLOCK.hour + HOUR_MS)
+    hours = _sealed_hours(database, before_ms, ~select(HOT.tick).where(rows).exists())
+    for target, hour in hours:
+        clock = delete(schema.clock).where(CLOCK.target == target, CLOCK.hour == hour)
+        _give_up(database, target, hour, delete(schema.chunk), clock, pause)
+    return len(hours)
+
+
+def _sealed_hours(database: Database, before_ms: int, *conditions: object) -> list[tuple[str, int]]:
+    query = select(CLOCK.target, CLOCK.hour).where(CLOCK.hour <= before_ms - HOUR_MS, *conditions)  # type: ignore[arg-type]
+    with database.reading() as connection:
+        return [(target, hour) for target, hour in connection.execute(query.order_by(CLOCK.hour, CLOCK.target)).all()]
+
+
+def _give_up(
+    database: Database, target: str, hour: int, chunks: Update | Delete, clock: Update | Delete, pause: Pause
+) -> None:
+    """The clock goes with the last slice: after a stop in between, the hour is found again and finished."""
+    slices = list(_series_of(database, target)) or [[]]
+    for place, numbers in enumerate(slices, start=1):
+        with database.writing() as connection:
+            connection.execute(chunks.where(CHUNK.hour == hour, CHUNK.series.in_(numbers)))
+            if place == len(slices):
+                connection.execute(clock)
+        pause(PAUSE_S)
+
+
+def _series_of(database: Database, target: str) -> Iterator[Sequence[int | str]]:
+    with database.reading() as connection:
+        numbers = list(connection.scalars(select(schema.series.c.id).where(schema.series.c.target == target)))
+    return parts(numbers)
