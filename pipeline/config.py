@@ -36,7 +36,7 @@ class CollectorConfig:
     deployments: name → names of the engine targets that serve one model together; engines named in none are grouped by
     the model they serve.
     interval_s: nominal seconds between ticks.
-    keep_hours: age in hours at which samples may be dropped.
+    keep_hours: age in hours at which samples may be given up; a summary of their hour stays.
     """
 
     store_url: str
@@ -44,4 +44,4 @@ class CollectorConfig:
     engines: tuple[TargetConfig, ...] = ()
     deployments: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     interval_s: float = 1.0
-    keep_hours: float = 24.0
+    keep_hours: float = 720.0

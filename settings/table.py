@@ -116,7 +116,9 @@ class Settings:
         ("run",),
     )
     interval_s: float = _setting(number(0.2, 60), 1.0, "Seconds between samples.", (*COLLECTOR, "demo"), "--interval")
-    keep_hours: float = _setting(number(1, 87600), 24.0, "Hours for which samples are kept.", COLLECTOR)
+    keep_hours: float = _setting(
+        number(1, 87600), 720.0, "Hours for which every sample is kept; of older hours a summary is.", COLLECTOR
+    )
     host: str = _setting(
         HOST, "127.0.0.1", "Address the web page listens on. Any other than loopback requires the token.", WEB
     )

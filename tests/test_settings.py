@@ -18,7 +18,7 @@ def refused(tmp_path: Path, flags: dict[str, object], environ: dict[str, str] | 
 def test_defaults(tmp_path: Path) -> None:
     found = load({}, {"HOME": "/home/ann"}, tmp_path)
     assert found.store == "sqlite:////home/ann/.local/state/tachograph/tachograph.db"
-    assert (found.host, found.port, found.interval_s, found.keep_hours) == ("127.0.0.1", 8050, 1.0, 24.0)
+    assert (found.host, found.port, found.interval_s, found.keep_hours) == ("127.0.0.1", 8050, 1.0, 720.0)
     assert (found.nodes, found.engines, found.deployments, found.allowed_hosts) == ({}, {}, {}, ())
     assert (found.token_file, found.discover, found.log_level) == (None, True, "info")
     assert (found.agent_host, found.agent_port, found.agent_root) == ("127.0.0.1", 9810, "/")
