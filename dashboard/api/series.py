@@ -18,7 +18,20 @@ from telemetry.query import Line, Query
 from telemetry.reader import Answer
 from telemetry.reader import read as read_history
 
-KNOWN = ("metric", "node", "engine", "deployment", "start", "end", "points", "quantile", "total", "label", "rate")
+KNOWN = (
+    "metric",
+    "node",
+    "engine",
+    "deployment",
+    "start",
+    "end",
+    "points",
+    "quantile",
+    "total",
+    "label",
+    "rate",
+    "step",
+)
 DEFAULT_SPAN_MS = 15 * 60_000
 MOST_SPAN_MS = 2 * 366 * 86_400_000
 MOST_METRICS = 20
@@ -42,6 +55,7 @@ class Asked:
     total: bool = False
     quantile: float = 0.5
     rate: bool = False
+    width_ms: int | None = None
 
 
 def read(arguments: Mapping[str, str], sources: Sources) -> Asked:
@@ -64,7 +78,20 @@ def read(arguments: Mapping[str, str], sources: Sources) -> Asked:
         total=parameters.flag("total", arguments.get("total", "0")),
         quantile=parameters.number("quantile", arguments.get("quantile", "0.5"), 0.0, 1.0),
         rate=_rate(arguments.get("rate", "0"), metric),
+        width_ms=_width(arguments),
     )
+
+
+def _width(arguments: Mapping[str, str]) -> int | None:
+    """Width of bins in ms where it is stated in place of points: a range that goes on keeps its bins so."""
+    if "step" not in arguments:
+        return None
+    if "points" in arguments:
+        raise ParameterError("Parameters “points” and “step” exclude each other.")
+    width = parameters.duration_ms("step", arguments["step"])
+    if width < 1:
+        raise parameters.bad("step", arguments["step"], "at least 1ms")
+    return width
 
 
 def _rate(given: str, metric: Metric | Ratio) -> bool:
@@ -101,6 +128,8 @@ def check(asked: Asked) -> None:
     if span > MOST_SPAN_MS:
         most = MOST_SPAN_MS // 86_400_000
         raise ParameterError(f"The range is {span / 86_400_000:.1f} days long, expected at most {most}.")
+    if asked.width_ms is not None and span > asked.width_ms * MOST_POINTS:
+        raise ParameterError(f"Steps of {asked.width_ms} ms are more than {MOST_POINTS} here; ask for longer ones.")
 
 
 APPLIES = {
@@ -121,7 +150,7 @@ def targets(asked: Asked, sources: Sources) -> frozenset[str] | None:
             raise ParameterError(f"Parameter “{name}” does not apply: {asked.metric.name} is of {of}.")
     found: set[str] | None = None
     for name, value in chosen:
-        mine = _named(name, value, scope, sources)
+        mine = set[str]().union(*(_named(name, one, scope, sources) for one in value.split(",")))
         found = mine if found is None else found & mine
     return None if found is None else frozenset(found)
 
@@ -154,7 +183,8 @@ def query_of(asked: Asked, sources: Sources) -> Query:
         metric=asked.metric,
         start_ms=asked.start_ms,
         end_ms=asked.end_ms,
-        points=asked.points,
+        points=asked.points if asked.width_ms is None else None,
+        width_ms=asked.width_ms,
         targets=targets(asked, sources),
         labels=asked.labels or {},
         total=asked.total,

@@ -294,15 +294,50 @@ def test_the_table_says_what_is_drawn(site: Site, open_page: Open) -> None:
 
 
 def test_exports_have_the_parameters_of_the_view(site: Site, open_page: Open) -> None:
-    page = opened(open_page, f"{site.address}{POWER}&node=spark-02&total=1")
-    for link in page.get_by_role("link", name="CSV").all():
+    page = opened(open_page, f"{site.address}{POWER}&node=spark-02,spark-03&total=1")
+
+    def words(link: Locator) -> dict[str, str]:
         address = urlsplit(link.get_attribute("href") or "")
         assert address.path == "/api/v1/export.csv"
-        told = {name: values[0] for name, values in parse_qs(address.query).items()}
-        assert told["metric"] == "gpu_power_watts"
-        assert told["node"] == "spark-02"
-        assert told["total"] == "1"
-        assert told["end"].endswith("Z")
+        return {name: values[0] for name, values in parse_qs(address.query).items()}
+
+    drawn = words(page.locator(".explore-chart").get_by_role("link", name="CSV"))
+    points = drawn.pop("points")
+    assert int(points) > 300
+    assert drawn == {
+        "metric": "gpu_power_watts",
+        "node": "spark-02,spark-03",
+        "total": "1",
+        "start": page.evaluate(f"new Date({tick(0)}).toISOString()"),
+        "end": page.evaluate(f"new Date({tick(300)}).toISOString()"),
+    }
+    page.get_by_role("button", name="Export").click()
+    raw = page.locator(".explore-export fieldset").last.get_by_role("link")
+    expect(raw).to_contain_text("before gzip")
+    assert words(raw)["raw"] == "1"
+
+
+def test_counters_are_shown_as_rates_unless_counts_are_wanted(site: Site, open_page: Open) -> None:
+    page = opened(open_page, f"{site.address}/explore?metric=generation_tokens_total&start=-5m")
+    cells = row(page, "head", "generation_tokens_total").locator("td")
+    expect(cells).to_have_text(["20.0\u00a0tok/s"] * 4)
+    page.get_by_role("radio", name="Count", exact=True).click()
+    # 20 tokens a second since tick 0.
+    expect(cells).to_have_text(["0\u00a0tokens", "–", "6.0k\u00a0tokens", "6.0k\u00a0tokens"])
+    assert query(page)["counts"] == "1"
+
+
+def test_bins_of_a_range_that_goes_on_are_asked_for_one_by_one(site: Site, open_page: Open) -> None:
+    site.run(900)
+    page = opened(open_page, f"{site.address}/explore?metric=gpu_power_watts&start=-15m", 1000)
+    expect(page.locator(".explore-how")).to_contain_text("mean of each 2 s, band from least to most")
+    questions = asked(page)
+    site.world.set("spark-03", gpu.GPU_POWER, constant(90.0))
+    site.run(920)
+    expect(row(page, "spark-03").locator("td").last).to_have_text("90\u00a0W", timeout=30_000)
+    part = next(one for one in questions if "step" in one)
+    assert tick(920) - int(part["start"]) <= 60_000
+    assert "points" not in part
 
 
 @pytest.mark.parametrize(

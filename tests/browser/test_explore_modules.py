@@ -23,12 +23,14 @@ DEFAULTS = "{ metrics: ['a'], length: 900000 }"
 LINE = "{ t: [0, 1000, 2000, 9000], mid: [1, null, 3, 4], gap: 2500 }"
 ANSWER = "{ step_ms: 1000, series: [{ labels: { target: 'x' }, t: [0, 1000, 2000], v: [1, 2, 3] }] }"
 
+VIEW = "{ nodes: ['n', 'o'], engines: [], deployments: [], labels: { gpu: '0' } }"
+
 CASES: list[tuple[str, str, Any]] = [
     # What an address says, and back.
     ("view", f"m.write(m.parse('', {DEFAULTS}))", "?metric=a&start=-15m"),
     ("view", f"m.write(m.parse('?metric=b,c,b&node=n1,n2&engine=e&deployment=d&label=gpu:0,cage:p:1&start=-1h"
-     f"&total=1&quantile=0.95&over=week&only=n1&hide=x,y&fit=1&table=1', {DEFAULTS}))",
-     "?metric=b,c&node=n1,n2&engine=e&deployment=d&label=gpu:0,cage:p:1&start=-1h&total=1&quantile=0.95&over=week"
+     f"&total=1&counts=1&quantile=0.95&over=week&only=n1&hide=x,y&fit=1&table=1', {DEFAULTS}))",
+     "?metric=b,c&node=n1,n2&engine=e&deployment=d&label=gpu:0,cage:p:1&start=-1h&total=1&counts=1&quantile=0.95&over=week"
      "&only=n1&hide=x,y&fit=1&table=1"),
     ("view", f"m.write(m.parse('?metric=&start=2026-11-30T07:00:00Z&end=2026-11-30T08:00:00.500Z', {DEFAULTS}))",
      "?metric=&start=2026-11-30T07%3A00%3A00Z&end=2026-11-30T08%3A00%3A00.500Z".replace("%3A", ":")),
@@ -116,10 +118,27 @@ CASES: list[tuple[str, str, Any]] = [
     # Questions.
     ("ask", "m.questions({ nodes: ['n'], engines: ['e', 'f'], deployments: [], labels: { gpu: '0' }, total: true,"
      " quantile: '0.95' }, { name: 'x', scope: 'node', labels: ['gpu'], kind: 'gauge' })",
-     [{"metric": "x", "label": "gpu:0", "total": "1", "node": "n"}]),
+     [{"metric": "x", "total": "1", "label": "gpu:0", "node": "n"}]),
     ("ask", "m.questions({ nodes: ['n'], engines: ['e', 'f'], deployments: [], labels: { gpu: '0' }, total: false,"
      " quantile: '0.95' }, { name: 'x', scope: 'engine', labels: [], kind: 'histogram' })",
-     [{"metric": "x", "quantile": "0.95", "engine": "e"}, {"metric": "x", "quantile": "0.95", "engine": "f"}]),
+     [{"metric": "x", "quantile": "0.95", "engine": "e,f"}]),
+    ("ask", "m.questions({ nodes: ['n'], engines: ['e'], deployments: ['d'], labels: {} },"
+     " { name: 'x', scope: 'target', labels: [], kind: 'gauge' })",
+     [{"metric": "x", "node": "n"}, {"metric": "x", "engine": "e"}]),
+    ("ask", "[false, true].map((counts) => m.questions({ nodes: [], engines: [], deployments: [], labels: {}, counts },"
+     " { name: 'x', scope: 'node', labels: [], kind: 'counter' })[0])",
+     [{"metric": "x", "rate": "1"}, {"metric": "x"}]),
+    ("export", f"m.exportWords({VIEW}, [{{ name: 'x', scope: 'node', labels: ['gpu'], kind: 'gauge' }}], [0, 1000], 9)",
+     {"metric": "x", "node": "n,o", "start": "1970-01-01T00:00:00.000Z", "end": "1970-01-01T00:00:01.000Z",
+      "label": "gpu:0", "points": "9"}),
+    ("export", f"m.exportWords({VIEW}, [{{ name: 'x', scope: 'engine', labels: [], kind: 'counter' }}], [0, 1], null)",
+     {"metric": "x", "start": "1970-01-01T00:00:00.000Z", "end": "1970-01-01T00:00:00.001Z", "rate": "1", "raw": "1",
+      "gzip": "1"}),
+    ("export", f"m.exportWords({VIEW}, [{{ name: 'x', scope: 'node', labels: ['gpu'], kind: 'gauge' }}, {{ name: 'y',"
+     " scope: 'engine', labels: [], kind: 'gauge' }], [0, 1], 9)", None),
+    ("export", f"m.exportWords({VIEW}, [{{ name: 'x', scope: 'node', labels: ['gpu'], kind: 'gauge' }}, {{ name: 'y',"
+     " scope: 'node', labels: ['gpu'], kind: 'counter' }], [0, 1], 9)", None),
+    ("export", f"m.exportAddress({VIEW}, [], [0, 1], 9)", None),
     ("ask", "m.questions({ nodes: ['n'], engines: [], deployments: [], labels: {} },"
      " { name: 'x', scope: 'cluster', labels: [], kind: 'ratio' })", [{"metric": "x"}]),
     ("ask", "m.scopeText({ nodes: ['a', 'b'], engines: ['e'], deployments: [], labels: { gpu: '0' } },"

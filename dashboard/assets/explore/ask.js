@@ -1,8 +1,6 @@
 // What a chart asks the API: which scopes mean something for its metric, how many points it can show, and what it says
 // of its scope.
 
-import { rangeWords, scopeWords } from "./view.js";
-
 const ADDRESS = "/api/v1/series";
 const APPLIES = {
   node: ["node", "target"],
@@ -30,26 +28,29 @@ export function scopeText(view, metric) {
   return [shown || EVERY[metric.scope], labels].filter(Boolean).join(" · ");
 }
 
-// The questions of a chart: one per scope that is named; each as parameters of the API without range and points.
-export function questions(view, metric) {
-  const common = { metric: metric.name };
-  const labels = labelsOf(view, metric);
-  if (labels) common.label = labels;
-  if (view.total) common.total = "1";
-  if (metric.kind === "histogram") common.quantile = view.quantile;
-  const named = filters(view, metric);
-  const { deployment, ...own } = named;
-  const many = Object.entries(own).flatMap(([kind, names]) => names.map((name) => ({ [kind]: name })));
-  if (deployment) many.push(...deployment.map((name) => ({ deployment: name })));
-  return many.length ? many.map((one) => ({ ...common, ...one })) : [common];
+// What is asked beside scopes: the sum, the speed of a counter, which percentile.
+export function manner(view, metrics) {
+  const kinds = metrics.map((metric) => metric.kind), words = {};
+  if (view.total) words.total = "1";
+  if (isRate(view, metrics[0])) words.rate = "1";
+  if (kinds.includes("histogram")) words.quantile = view.quantile;
+  return words;
 }
 
-// Address of a CSV of exactly this.
-export function exportAddress(view, metrics) {
-  const words = { metric: metrics.map((one) => one.name).join(), ...scopeWords(view), ...rangeWords(view.range) };
-  if (view.total) words.total = "1";
-  if (metrics.some((one) => one.kind === "histogram")) words.quantile = view.quantile;
-  return "/api/v1/export.csv?" + new URLSearchParams(words);
+// Counters are shown as what they grow by per second, unless their counts are wanted.
+export function isRate(view, metric) {
+  return metric?.kind === "counter" && !view.counts;
+}
+
+// The questions of a chart, as parameters of the API without range and points: one, but two for a metric of nodes and
+// engines alike that is limited to some of both, because to the API filters together mean what all of them let through.
+export function questions(view, metric) {
+  const common = { metric: metric.name, ...manner(view, [metric]) };
+  const labels = labelsOf(view, metric);
+  if (labels) common.label = labels;
+  const named = Object.entries(filters(view, metric)).map(([kind, names]) => [kind, names.join()]);
+  if (metric.scope === "target" && named.length > 1) return named.map((one) => ({ ...common, ...Object.fromEntries([one]) }));
+  return [{ ...common, ...Object.fromEntries(named) }];
 }
 
 // One answer; an Error with the server's sentence and its status where it refuses.

@@ -1,9 +1,10 @@
 // One chart of a view: its head, its canvas, what is said where there is nothing to draw, and its legend.
 
 import { fitCanvas, setAttribute, setText } from "../live/dom.js";
-import { exportAddress, questions, scopeText } from "./ask.js";
+import { isRate, questions, scopeText } from "./ask.js";
 import { paint, paintLines } from "./colours.js";
 import { drawChart, LEFT, RIGHT, valueAxis } from "./draw.js";
+import { exportAddress } from "./export.js";
 import { Feed } from "./feed.js";
 import { text } from "./format.js";
 import { frame } from "./frame.js";
@@ -49,13 +50,29 @@ export class Chart {
 
   // The view has changed: what is known is drawn at once in the new range, what is asked for follows.
   async show(view, span) {
-    setText(this.of, scopeText(view, this.metric) + (view.total && this.metric.across ? ` · ${this.metric.across}` : "") + (this.metric.kind === "histogram" ? ` · p${view.quantile * 100}` : ""));
-    this.csv.href = exportAddress({ ...view, range: { start: span[0], end: span[1] } }, [this.metric]);
+    setText(this.of, [scopeText(view, this.metric), ...this.manner(view)].join(" · "));
     const asked = questions(view, this.metric);
+    this.kind = isRate(view, this.metric) ? "ratio" : this.metric.kind;
     this.draw();
     const slow = setTimeout(() => this.feed.pending && this.tell("loading", this.lines.length ? "" : "Loading …"), SLOW_MS);
     await this.take(this.feed.ask(asked, span, this.width, OVERLAYS[view.over] ?? 0));
     clearTimeout(slow);
+  }
+
+  manner(view) {
+    const { metric } = this, words = [];
+    if (view.total && metric.across) words.push(metric.across);
+    if (metric.kind === "histogram") words.push(`p${view.quantile * 100}`);
+    if (metric.kind === "counter") words.push(isRate(view, metric) ? "per second" : "count since the series began");
+    return words;
+  }
+
+  get states() {
+    return this.metric.states;
+  }
+
+  get unit() {
+    return this.feed.answer?.unit ?? this.metric.unit;
   }
 
   // The newest part of a range that ends now.
@@ -75,6 +92,8 @@ export class Chart {
       return;
     }
     this.failed = null;
+    this.csv.hidden = !exportAddress(this.explorer.view, [this.metric], this.feed.span, this.feed.points);
+    this.csv.href = exportAddress(this.explorer.view, [this.metric], this.feed.span, this.feed.points);
     this.gather();
     this.draw();
     this.legend.write(this.feed);
@@ -95,7 +114,8 @@ export class Chart {
     const { answer } = this.feed, { view } = this.explorer;
     const words = [];
     if (answer.fold) words.push(`${FOLDS[answer.fold]} of each ${lengthText(answer.step_ms)}${this.lines.some((line) => line.low) ? ", band from least to most" : ""}`);
-    if (answer.window_ms) words.push(`trailing ${lengthText(answer.window_ms)}`);
+    if (answer.resolution === "hours") words.push("from whole hours");
+    if (answer.window_ms && answer.window_ms !== answer.step_ms) words.push(`trailing ${lengthText(answer.window_ms)}`);
     if (view.over) words.push(this.earlier.length ? `dashed: ${OVER_WORDS[view.over]}` : `nothing was recorded ${OVER_WORDS[view.over]}`);
     if (this.left) words.push(`${this.left} more lines are not drawn: choose a node or a label, or Total`);
     setText(this.how, words.join(" · "));
@@ -131,7 +151,7 @@ export class Chart {
     const { explorer } = this, span = explorer.span, lines = this.shown(), earlier = this.shown(this.earlier);
     const shifted = [span[0] - (this.shift ?? 0), span[1] - (this.shift ?? 0)];
     const both = [...lines, ...earlier.map((line) => ({ ...line, t: line.t.map((t) => t + (this.shift ?? 0)) }))];
-    this.axis = valueAxis(shifted[0] === span[0] ? lines : both, span, this.bin, this.metric.unit, explorer.view.fit);
+    this.axis = valueAxis(shifted[0] === span[0] ? lines : both, span, this.bin, this.unit, explorer.view.fit);
     setText(this.word, this.axis.unit);
     drawChart(context, {
       size: this.size, lines, earlier, shift: this.shift ?? 0, span, width: this.bin, axis: this.axis,
@@ -159,7 +179,7 @@ export class Chart {
   valueOf(line, index) {
     if (index < 0) return { text: "–", value: null, colour: line.colour };
     const relation = line.relation?.[index], sign = relation === "<" || relation === ">" ? relation + "\u00a0" : "";
-    const said = (value) => text(value, this.metric.unit, this.metric.states);
+    const said = (value) => text(value, this.unit, this.states);
     const span = line.low && line.low[index] !== line.high[index] ? ` (${said(line.low[index])} – ${said(line.high[index])})` : "";
     return { text: sign + said(line.mid[index]), span, value: line.mid[index], colour: line.colour };
   }

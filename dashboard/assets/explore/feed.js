@@ -45,10 +45,10 @@ export class Feed {
     if (!this.answer || this.pending) return false;
     const { answer } = this, control = this.control, step = answer.fold ? answer.step_ms : 0;
     const from = step ? Math.floor((this.span[1] - LATE_MS) / step) * step : Math.floor(this.span[1] - LATE_MS);
-    if (step || span[1] - from > (span[1] - span[0]) / 2) return this.ask(this.questions, span, width, this.shift);
+    if (span[1] - from > (span[1] - span[0]) / 2) return this.ask(this.questions, span, width, this.shift);
     this.pending += 1;
     try {
-      const fresh = await this.all([from, span[1]], step ? { resolution: step } : { points: 5000 });
+      const fresh = await this.all([from, span[1]], step ? { step: `${step}ms` } : { points: 5000 });
       if (control !== this.control) return false;
       const more = extended(answer, fresh, from, span[0]);
       if (!more) return this.renew(span, width);

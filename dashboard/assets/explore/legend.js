@@ -81,11 +81,11 @@ export class Legend {
   }
 
   fill(stats) {
-    const { metric, lines } = this.chart;
+    const { lines } = this.chart;
     for (const line of lines) {
       const found = stats.of.get(JSON.stringify(line.labels)) ?? {};
       const cells = this.rows.get(line.name)?.children;
-      if (cells) told(found, metric).forEach((word, at) => setText(cells[at + 1], word));
+      if (cells) told(found, this.chart).forEach((word, at) => setText(cells[at + 1], word));
     }
   }
 }
@@ -94,10 +94,10 @@ const sign = (relation) => (relation === "<" || relation === ">" ? relation + "\
 
 // [min, mean, max, last] as text. A state has no mean and no order, and a percentile's mean is none. The least of
 // percentiles is at most what stands here: it may lie below the first edge.
-export function told(found, metric) {
-  const say = (value, mark = "") => (value === null || value === undefined ? "–" : mark + text(value, metric.unit, metric.states));
-  if (metric.kind === "state") return ["–", "–", "–", say(found.last)];
+export function told(found, { kind, unit, states }) {
+  const say = (value, mark = "") => (value === null || value === undefined ? "–" : mark + text(value, unit, states));
+  if (kind === "state") return ["–", "–", "–", say(found.last)];
   const last = say(found.last, sign(found.lastRelation));
-  if (metric.kind === "histogram") return [say(found.min, "≤\u00a0"), "–", say(found.max, sign(found.relation)), last];
-  return [say(found.min), metric.kind === "counter" ? "–" : say(found.mean), say(found.max), last];
+  if (kind === "histogram") return [say(found.min, "≤\u00a0"), "–", say(found.max, sign(found.relation)), last];
+  return [say(found.min), kind === "counter" ? "–" : say(found.mean), say(found.max), last];
 }

@@ -1,7 +1,7 @@
 // What is shown, of what, when, and how: the two lines above the charts.
 
 import { element, setAttribute, setText } from "../live/dom.js";
-import { exportAddress } from "./ask.js";
+import { Exports } from "./export.js";
 import { Picker } from "./picker.js";
 import { Ranges } from "./ranges.js";
 import { Scopes } from "./scopes.js";
@@ -47,16 +47,16 @@ export class Toolbar {
     this.fit = button("Fit", "Let the value axes begin near the lines, not at 0", () => explorer.look({ fit: !explorer.view.fit }));
     this.table = button("Table", "Numbers of what is shown", () => explorer.look({ table: !explorer.view.table }));
     this.note = button("Annotate", "Write down what happened", () => explorer.notes.open(this.note));
-    this.csv = element("a", "plain", "CSV");
-    this.csv.title = "Export everything that is shown";
+    this.exports = new Exports(explorer);
+    this.counts = choice("Counters", [["", "Rate", "What counters grow by per second"], ["1", "Count", "Counters as they stand"]], (value) => explorer.go({ counts: value === "1" }));
     this.clear = button("Show all lines", "", () => explorer.look({ only: "", hide: [] }));
     this.said = element("p", "note explore-said");
     const first = element("div", "explore-line"), second = element("div", "explore-line");
     const earlier = element("span", "explore-group");
     earlier.append(element("span", "label", "Earlier"), this.over);
     const last = element("span", "explore-group explore-last");
-    last.append(this.fit, this.table, this.note, this.csv);
-    first.append(this.picker.box, this.scopes.box, this.total, this.quantile, this.clear);
+    last.append(this.fit, this.table, this.note, this.exports.place);
+    first.append(this.picker.box, this.scopes.box, this.total, this.counts, this.quantile, this.clear);
     second.append(this.ranges.box, earlier, last);
     this.box.append(first, second, this.said);
   }
@@ -66,18 +66,19 @@ export class Toolbar {
   }
 
   write() {
-    const { view, charts, unknown, catalogue, span } = this.explorer;
+    const { view, charts, unknown, catalogue } = this.explorer;
     this.picker.write();
     this.scopes.write();
     this.ranges.write();
     this.total.mark(view.total ? "1" : "");
     this.quantile.mark(view.quantile);
     this.quantile.hidden = !charts.some((chart) => chart.metric.kind === "histogram");
+    this.counts.mark(view.counts ? "1" : "");
+    this.counts.hidden = !charts.some((chart) => chart.metric.kind === "counter");
     this.over.mark(view.over);
     this.clear.hidden = !view.only && !view.hide.length;
     setAttribute(this.fit, "aria-pressed", String(view.fit));
     setAttribute(this.table, "aria-pressed", String(view.table));
-    this.csv.href = exportAddress({ ...view, range: { start: span[0], end: span[1] } }, charts.map((chart) => chart.metric));
     if (unknown?.length) this.say(`There is no metric “${unknown[0].slice(0, 80)}”.`);
     else this.say(catalogue.size && !charts.length ? "Nothing is chosen yet: add a metric." : "");
   }

@@ -3,7 +3,7 @@
 import { DAY, WEEK } from "./time.js";
 
 const UNITS = [["d", DAY], ["h", 3600000], ["m", 60000], ["s", 1000], ["ms", 1]];
-const FIT = "fit", TOTAL = "total", TABLE = "table";
+const FIT = "fit", TOTAL = "total", TABLE = "table", COUNTS = "counts";
 export const LEAST_MS = 2000, MOST_METRICS = 12;
 export const OVERLAYS = { day: DAY, week: WEEK };
 export const QUANTILES = ["0.5", "0.95", "0.99"];
@@ -43,6 +43,7 @@ export function parse(search, defaults) {
     deployments: list(given.get("deployment")),
     labels: Object.fromEntries(list(given.get("label")).map((pair) => pair.split(/:(.*)/s)).filter((pair) => pair[1])),
     total: given.get(TOTAL) === "1",
+    counts: given.get(COUNTS) === "1",
     quantile: QUANTILES.includes(given.get("quantile")) ? given.get("quantile") : QUANTILES[0],
     range: fixed ? { start, end } : { length: Math.max(lengthOf(given.get("start")) ?? defaults.length, LEAST_MS) },
     over: given.get("over") in OVERLAYS ? given.get("over") : "",
@@ -68,7 +69,7 @@ export function scopeWords(view) {
 export function write(view) {
   const words = {
     metric: view.metrics.join(), ...scopeWords(view), ...rangeWords(view.range), total: view.total ? "1" : "",
-    quantile: view.quantile === QUANTILES[0] ? "" : view.quantile, over: view.over, only: view.only,
+    counts: view.counts ? "1" : "", quantile: view.quantile === QUANTILES[0] ? "" : view.quantile, over: view.over, only: view.only,
     hide: view.hide.join(), fit: view.fit ? "1" : "", table: view.table ? "1" : "",
   };
   const said = Object.entries(words).filter(([key, word]) => word || key === "metric");

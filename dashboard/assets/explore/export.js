@@ -1,0 +1,69 @@
+// Files of what is shown: as drawn, or every sample; of one chart, or of all where one question asks for them.
+
+import { element, setText } from "../live/dom.js";
+import { filters, isRate, manner, questions } from "./ask.js";
+import { text } from "./format.js";
+import { Pop } from "./pop.js";
+
+const ADDRESS = "/api/v1/export.csv";
+
+function labelsFor(view, metrics) {
+  const common = Object.entries(view.labels).filter(([key]) => metrics.every((metric) => metric.labels.includes(key)));
+  return common.map(([key, value]) => `${key}:${value}`).join();
+}
+
+// Parameters that ask for exactly these metrics as they are shown; null where no one question does, because filters
+// or speeds hold for some of them only. points: as many as were drawn; null asks for every sample.
+export function exportWords(view, metrics, [start, end], points) {
+  const scopes = metrics.map((metric) => JSON.stringify([filters(view, metric), isRate(view, metric), Object.keys(view.labels).filter((key) => metric.labels.includes(key))]));
+  if (!metrics.length || new Set(scopes).size > 1 || metrics.some((metric) => questions(view, metric).length > 1)) return null;
+  const named = Object.entries(filters(view, metrics[0])).map(([kind, names]) => [kind, names.join()]);
+  const instants = [start, end].map((instant) => new Date(Math.round(instant)).toISOString());
+  const words = { metric: metrics.map((metric) => metric.name).join(), ...Object.fromEntries(named), start: instants[0], end: instants[1] };
+  const label = labelsFor(view, metrics);
+  return { ...words, ...(label && { label }), ...manner(view, metrics), ...(points ? { points: String(points) } : { raw: "1", gzip: "1" }) };
+}
+
+export function exportAddress(...question) {
+  const words = exportWords(...question);
+  return words && `${ADDRESS}?${new URLSearchParams(words)}`;
+}
+
+export class Exports {
+  constructor(explorer) {
+    this.explorer = explorer;
+    this.pop = new Pop("Export", "explore-export", (box) => this.open(box));
+    this.place = this.pop.place;
+  }
+
+  open(box) {
+    const drawn = this.explorer.charts.filter((chart) => chart.feed.points);
+    const parts = [["As drawn", (chart) => chart.feed.points], ["Every sample", () => null]].map(([title, points]) => {
+      const group = element("fieldset");
+      group.append(element("legend", "", title));
+      const all = drawn.length > 1 && this.link("all charts", drawn, points(drawn[0]));
+      if (all) group.append(all);
+      group.append(...drawn.map((chart) => this.link(chart.metric.label, [chart], points(chart))));
+      return group;
+    });
+    box.replaceChildren(...(drawn.length ? parts : [element("p", "note", "There is nothing to export yet.")]));
+  }
+
+  link(label, charts, points) {
+    const { view, span } = this.explorer, address = exportAddress(view, charts.map((chart) => chart.metric), span, points);
+    if (!address) return null;
+    const link = element("a", "", label), size = element("small", "dimmed");
+    link.href = address;
+    link.download = "";
+    link.append(size);
+    if (!points) this.weigh(address, size);
+    return link;
+  }
+
+  // About how large a file of every sample will be; nothing is said where the server does not know.
+  async weigh(address, place) {
+    const answer = await fetch(address.replace("gzip=1", "estimate=1"), { cache: "no-store" }).catch(() => null);
+    const told = answer?.ok ? await answer.json() : null;
+    if (told) setText(place, `about ${text(told.bytes, "bytes")} before gzip`);
+  }
+}
