@@ -76,3 +76,28 @@ def find(sections: Iterable[Section], path: str, of: str = "") -> Entry | None:
 def known(value: float | None) -> float | None:
     """A number of an entry: None for NaN and infinity."""
     return None if value is None or not math.isfinite(value) else float(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A kind of entry: what it is called and how it is worked out, written once."""
+
+    key: str
+    label: str
+    unit: Unit
+    definition: str
+
+    def entry(
+        self,
+        value: float | None,
+        *,
+        count: float | None = None,
+        note: str = "",
+        of: str = "",
+        relation: str = "=",
+        why: str = "not known",
+    ) -> Entry:
+        """An entry of this kind. why: said of a value that is not known, where no note says more."""
+        number = known(value)
+        told = note if number is not None or note else why
+        return Entry(self.key, self.label, number, self.unit, known(count), told, self.definition, of, relation)

@@ -1,0 +1,121 @@
+"""Energy of a stretch: of whole machines where they are measured, else of the GPUs, and said which."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from runs.coverage import touched
+from runs.entries import Entry, Number, Section
+from runs.stretch import Stretch, of
+from telemetry.catalog import gpu, host
+from telemetry.counters import increase, integral
+from telemetry.frame import Frame
+from telemetry.model import Series, Unit
+
+WHOLE = "sys_total"
+"""The rail that is the whole machine."""
+NO_TOKEN = "no output token came"
+
+ENERGY = Number(
+    "energy",
+    "Energy",
+    Unit.JOULES,
+    "Of the nodes that took part: whole machines where every one of them measures that, else GPUs only. From the "
+    "counters; where there are none, power over time.",
+)
+POWER = Number("power_mean", "Power, mean", Unit.WATTS, "Energy ∕ length of the stretch.")
+PER_TOKEN = Number(
+    "energy_per_token",
+    "Energy per output token",
+    Unit.JOULES_PER_TOKEN,
+    "Energy of the stretch, pauses and prefills included ∕ its output tokens.",
+)
+GPU_ENERGY = Number("gpu_energy", "GPU energy", Unit.JOULES, "GPUs of the nodes that took part, not whole machines.")
+ON_NODE = Number("energy_on", "Energy", Unit.JOULES, "Of the node: what the sum is made of.")
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Joules by node. what: of what, in words."""
+
+    what: str
+    joules: dict[str, float]
+
+    @property
+    def total(self) -> float:
+        """All nodes."""
+        return sum(self.joules.values())
+
+
+def section(stretch: Stretch) -> Section:
+    """Energy, power, energy per token, and the nodes' shares."""
+    system, gpus = _system(stretch), _gpus(stretch)
+    nodes = len(stretch.nodes)
+    best = next((one for one in (system, gpus) if nodes and len(one.joules) == nodes), None)
+    if best is None:
+        why = _why(system, gpus, nodes)
+        return Section("energy", "Energy", tuple(one.entry(None, why=why) for one in (ENERGY, POWER, PER_TOKEN)))
+    entries = _sums(stretch, best, _note(stretch, best, len(system.joules)))
+    if best is system and len(gpus.joules) == nodes:
+        entries.append(GPU_ENERGY.entry(gpus.total, count=nodes, note=gpus.what))
+    entries += [ON_NODE.entry(joules, of=node, note=best.what) for node, joules in sorted(best.joules.items())]
+    return Section("energy", "Energy", tuple(entries))
+
+
+def _sums(stretch: Stretch, best: Spent, note: str) -> list[Entry]:
+    seconds, tokens = stretch.subject.seconds, stretch.output_tokens
+    per_token = best.total / tokens if tokens > 0 else None
+    return [
+        ENERGY.entry(best.total, count=len(best.joules), note=note),
+        POWER.entry(best.total / seconds if seconds > 0 else None, note=note),
+        PER_TOKEN.entry(per_token, note=note) if per_token is not None else PER_TOKEN.entry(None, why=NO_TOKEN),
+    ]
+
+
+def _note(stretch: Stretch, best: Spent, measured: int) -> str:
+    """Of what the energy is, and what it lacks."""
+    nodes = len(best.joules)
+    partial = f"whole machines are measured on {measured} of {nodes} nodes only" if 0 < measured < nodes else ""
+    return "; ".join(filter(None, (best.what, partial, touched(stretch.node_coverage, "the nodes"))))
+
+
+def _why(system: Spent, gpus: Spent, nodes: int) -> str:
+    if not nodes:
+        return "no node is known to have taken part"
+    known = max(len(system.joules), len(gpus.joules))
+    return f"known of {known} of {nodes} nodes only" if known else "no node tells energy or power"
+
+
+def _system(stretch: Stretch) -> Spent:
+    power = of(stretch.machines, host.SYSTEM_POWER).select(_is_whole)
+    counted = [one for one in stretch.spent(host.SYSTEM_ENERGY) if _is_whole(one[0])]
+    return _better("whole machines", _by_node(counted), _integrated(stretch, power))
+
+
+def _gpus(stretch: Stretch) -> Spent:
+    power = of(stretch.machines, gpu.GPU_POWER)
+    return _better("GPUs only", _by_node(stretch.spent(gpu.GPU_ENERGY)), _integrated(stretch, power))
+
+
+def _is_whole(series: Series) -> bool:
+    return series.label("rail") == WHOLE
+
+
+def _better(what: str, counted: dict[str, float], integrated: dict[str, float]) -> Spent:
+    """What is known of most nodes; the counter where both are known of as many."""
+    if len(counted) >= len(integrated):
+        return Spent(f"{what}, by counter", counted)
+    return Spent(f"{what}, power over time", integrated)
+
+
+def _by_node(gained: Iterable[tuple[Series, float]]) -> dict[str, float]:
+    joules: dict[str, float] = {}
+    for series, value in gained:
+        joules[series.target] = joules.get(series.target, 0.0) + value
+    return joules
+
+
+def _integrated(stretch: Stretch, power: Frame) -> dict[str, float]:
+    gained = increase(integral(power), stretch.start_ms, stretch.end_ms).tolist()
+    return _by_node((one, value) for one, value in zip(power.series, gained, strict=True) if value == value)

@@ -1,0 +1,148 @@
+"""Nodes in a stretch: utilisation, power, temperature and clock of each and of all, and time throttled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from runs.coverage import touched
+from runs.entries import Entry, Number, Section
+from runs.stretch import Stretch, inside, of
+from telemetry.catalog import gpu
+from telemetry.fleet import fold
+from telemetry.frame import Floats
+from telemetry.grid import largest, least
+from telemetry.model import Metric, Unit
+
+ROWS: Mapping[str, Metric] = {
+    "utilization": gpu.GPU_UTILIZATION,
+    "power": gpu.GPU_POWER,
+    "temperature": gpu.GPU_TEMPERATURE,
+    "clock": gpu.GPU_SM_CLOCK,
+}
+PARTS = ("min", "mean", "max")
+TOOK_PART = Number(
+    "took_part", "Nodes that took part", Unit.COUNT, "By what their power, utilisation and RDMA traffic did meanwhile."
+)
+THROTTLED = Number("throttled", "Throttled time", Unit.SECONDS, gpu.GPU_THROTTLE.help)
+THROTTLED_NODE = Number(
+    "throttled_on", "Throttled time", Unit.SECONDS, f"{gpu.GPU_THROTTLE.help} All reasons together."
+)
+THROTTLED_REASON = Number(
+    "throttled_by", "Throttled time by reason", Unit.SECONDS, f"{gpu.GPU_THROTTLE.help} All nodes together."
+)
+
+
+def _number(key: str, metric: Metric, name: str, *, node: bool) -> Number:
+    words = {"min": "Least", "mean": "Mean", "max": "Largest"}[name]
+    whose = "of the node's readings" if node else "of the readings of all nodes that took part"
+    return Number(
+        f"{key}_{name}{'_on' if node else ''}",
+        f"{metric.label}, {name}",
+        metric.unit,
+        f"{words} {whose}. {metric.help}",
+    )
+
+
+OVER = {(key, name): _number(key, metric, name, node=False) for key, metric in ROWS.items() for name in PARTS}
+ON = {(key, name): _number(key, metric, name, node=True) for key, metric in ROWS.items() for name in PARTS}
+
+
+@dataclass(frozen=True)
+class Extent:
+    """Least, mean and largest of each node's readings, and their number: float64[node]; NaN where there is none."""
+
+    nodes: Sequence[str]
+    least: Floats
+    mean: Floats
+    largest: Floats
+    count: Floats
+
+    def part(self, name: str) -> Floats:
+        """ "min", "mean" or "max"."""
+        return {"min": self.least, "mean": self.mean, "max": self.largest}[name]
+
+
+def section(stretch: Stretch) -> Section:
+    """Over all nodes, then node by node."""
+    gaps = {one.target: touched([one], "the node") for one in stretch.node_coverage}
+    all_gaps = touched(stretch.node_coverage, "the nodes")
+    over: list[Entry] = [TOOK_PART.entry(len(stretch.nodes))]
+    each: list[Entry] = []
+    for key, metric in ROWS.items():
+        extent = extents(stretch, metric)
+        over += _over(key, extent, all_gaps)
+        each += _each(key, extent, gaps)
+    return Section("nodes", "Nodes", (*over, *_throttled(stretch), *each))
+
+
+def extents(stretch: Stretch, metric: Metric) -> Extent:
+    """Readings of each node, several GPUs of one folded as the catalogue says."""
+    frame = of(stretch.machines, metric)
+    values = inside(frame, stretch.start_ms, stretch.end_ms)
+    rows: dict[str, list[int]] = {}
+    for row, series in enumerate(frame.series):
+        rows.setdefault(series.target, []).append(row)
+    nodes = sorted(rows)
+    lines = np.array(
+        [values[rows[node][0]] if len(rows[node]) == 1 else fold(values[rows[node]], metric.across) for node in nodes]
+    ).reshape(len(nodes), values.shape[1])
+    known = ~np.isnan(lines)
+    count = known.sum(axis=1).astype(np.float64)
+    total = np.where(known, lines, 0.0).sum(axis=1)
+    return Extent(
+        nodes,
+        least(lines, 1) if lines.size else np.zeros(len(nodes)),
+        np.where(count > 0, total / np.maximum(count, 1.0), np.nan),
+        largest(lines, 1) if lines.size else np.zeros(len(nodes)),
+        count,
+    )
+
+
+def _over(key: str, extent: Extent, gaps: str) -> list[Entry]:
+    """All nodes: least and largest with the node that had it, the mean of the nodes' means with who is furthest off."""
+    some = np.flatnonzero(extent.count > 0)
+    if not len(some):
+        return [OVER[key, name].entry(None, why="no node tells it") for name in PARTS]
+    low, mean, high = (extent.part(name)[some] for name in PARTS)
+    names = [extent.nodes[place] for place in some.tolist()]
+    extremes = f"lowest on {names[int(np.argmin(mean))]}, highest on {names[int(np.argmax(mean))]}"
+    rows = (
+        (low[np.argmin(low)], names[int(np.argmin(low))]),
+        (mean.sum() / len(mean), extremes if len(names) > 1 else ""),
+        (high[np.argmax(high)], names[int(np.argmax(high))]),
+    )
+    count = float(extent.count.sum())
+    return [
+        OVER[key, name].entry(float(value), count=count, note="; ".join(filter(None, (note, gaps))))
+        for name, (value, note) in zip(PARTS, rows, strict=True)
+    ]
+
+
+def _each(key: str, extent: Extent, gaps: Mapping[str, str]) -> list[Entry]:
+    return [
+        ON[key, name].entry(float(extent.part(name)[place]), count=float(extent.count[place]), of=node, note=gaps[node])
+        for place, node in enumerate(extent.nodes)
+        if extent.count[place] > 0
+        for name in PARTS
+    ]
+
+
+def _throttled(stretch: Stretch) -> list[Entry]:
+    """All together, by reason, and by node where it was any."""
+    spent = stretch.spent(gpu.GPU_THROTTLE)
+    if not spent:
+        return [THROTTLED.entry(None, why="no node tells it")]
+    by_reason: dict[str, float] = {}
+    by_node: dict[str, float] = {}
+    for series, seconds in spent:
+        reason = series.label("reason") or ""
+        by_reason[reason] = by_reason.get(reason, 0.0) + seconds
+        by_node[series.target] = by_node.get(series.target, 0.0) + seconds
+    return [
+        THROTTLED.entry(sum(by_node.values())),
+        *(THROTTLED_REASON.entry(seconds, of=reason) for reason, seconds in sorted(by_reason.items())),
+        *(THROTTLED_NODE.entry(seconds, of=node) for node, seconds in sorted(by_node.items())),
+    ]

@@ -1,0 +1,204 @@
+"""Where a summary reads from: samples, the two ends of counters, episodes, absences and events of a range."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from telemetry.counters import window_ends
+from telemetry.frame import Frame
+
+LEAD_MS = 60_000
+"""How far before a range samples are read, so that the one before its start is among them."""
+
+
+class Episode(Protocol):
+    """A finished prefill, as the store keeps it."""
+
+    @property
+    def start_ms(self) -> int:
+        """Its begin."""
+
+    @property
+    def end_ms(self) -> int:
+        """The first token's arrival."""
+
+    @property
+    def tokens(self) -> int | None:
+        """Prompt tokens computed."""
+
+    @property
+    def seconds(self) -> float | None:
+        """Its length."""
+
+
+class Absence(Protocol):
+    """A stretch in which a target (metric None), or one of its metrics, had no value."""
+
+    @property
+    def target(self) -> str:
+        """Whose."""
+
+    @property
+    def metric(self) -> str | None:
+        """Which."""
+
+    @property
+    def start_ms(self) -> int:
+        """Since when."""
+
+    @property
+    def end_ms(self) -> int | None:
+        """Until when; None: still."""
+
+    @property
+    def reason(self) -> str:
+        """Why: a state, and words."""
+
+
+class Event(Protocol):
+    """Something that happened."""
+
+    @property
+    def at_ms(self) -> int:
+        """When."""
+
+    @property
+    def target(self) -> str:
+        """To whom."""
+
+    @property
+    def kind(self) -> str:
+        """Of which kind."""
+
+    @property
+    def text(self) -> str:
+        """In words."""
+
+
+class Reader(Protocol):
+    """History. Ranges are closed, instants epoch milliseconds; targets None: all."""
+
+    def frame(
+        self, metrics: Collection[str], start_ms: int, end_ms: int, targets: Collection[str] | None = None
+    ) -> Frame:
+        """Samples of these metrics."""
+
+    def ends(
+        self, metrics: Collection[str], start_ms: int, end_ms: int, targets: Collection[str] | None = None
+    ) -> Frame:
+        """Of each series the two samples between which `telemetry.counters.increase` counts, and no others."""
+
+    def episodes(self, deployment: str, start_ms: int, end_ms: int) -> Sequence[Episode]:
+        """Prefills of a deployment that overlap the range."""
+
+    def absences(self, start_ms: int, end_ms: int) -> Sequence[Absence]:
+        """Absences that overlap the range."""
+
+    def events(self, start_ms: int, end_ms: int) -> Sequence[Event]:
+        """Events in the range."""
+
+
+def two_points(frame: Frame, start_ms: float, end_ms: float) -> Frame:
+    """The two samples of each series between which `increase` counts, on the ticks that any series needs."""
+    ends = window_ends(frame, start_ms, end_ms)
+    columns = np.array(sorted({place for pair in ends if pair is not None for place in pair}), dtype=np.intp)
+    kept = np.zeros((len(frame.series), len(columns)), dtype=bool)
+    for row, pair in enumerate(ends):
+        if pair is not None:
+            kept[row, np.searchsorted(columns, pair)] = True
+    values = np.where(kept, frame.values[:, columns], np.nan)
+    at_ms = np.where(kept, frame.at_ms[:, columns], np.nan)
+    breaks = frame.breaks[:, columns] & kept
+    return Frame(frame.ticks[columns], frame.series, values, at_ms, breaks, frame.gap_ms)
+
+
+class Store(Protocol):
+    """What is asked of `storage.store.Store`."""
+
+    def frame(self, wanted: Collection[str], targets: Sequence[str] | None, start_ms: int, end_ms: int) -> Frame:
+        """Samples."""
+
+    def ends(self, wanted: Collection[str], targets: Sequence[str] | None, start_ms: int, end_ms: int) -> Frame:
+        """Two samples of each series."""
+
+    def episodes(self, deployment: str, start: int, end: int) -> Sequence[Episode]:
+        """Prefills."""
+
+    def absences(self, start: int, end: int) -> Sequence[Absence]:
+        """Absences."""
+
+    def events(self, start: int, end: int) -> Sequence[Event]:
+        """Events."""
+
+
+class StoreReader:
+    """The store as a reader. Its ends are exact, however old the sample before the range is."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def frame(
+        self, metrics: Collection[str], start_ms: int, end_ms: int, targets: Collection[str] | None = None
+    ) -> Frame:
+        """Samples of start ≤ tick ≤ end."""
+        return self._store.frame(metrics, None if targets is None else sorted(targets), start_ms, end_ms)
+
+    def ends(
+        self, metrics: Collection[str], start_ms: int, end_ms: int, targets: Collection[str] | None = None
+    ) -> Frame:
+        """Two samples of each series."""
+        return self._store.ends(metrics, None if targets is None else sorted(targets), start_ms, end_ms)
+
+    def episodes(self, deployment: str, start_ms: int, end_ms: int) -> Sequence[Episode]:
+        """Prefills that overlap the range."""
+        return self._store.episodes(deployment, start_ms, end_ms)
+
+    def absences(self, start_ms: int, end_ms: int) -> Sequence[Absence]:
+        """Absences that overlap the range."""
+        return self._store.absences(start_ms, end_ms)
+
+    def events(self, start_ms: int, end_ms: int) -> Sequence[Event]:
+        """Events in the range."""
+        return self._store.events(start_ms, end_ms)
+
+
+@dataclass(frozen=True)
+class InMemory:
+    """A reader of one frame in memory, and of records; prefills by deployment."""
+
+    samples: Frame
+    prefills: Mapping[str, Sequence[Episode]] = field(default_factory=dict)
+    gone: Sequence[Absence] = ()
+    happened: Sequence[Event] = ()
+
+    def frame(
+        self, metrics: Collection[str], start_ms: int, end_ms: int, targets: Collection[str] | None = None
+    ) -> Frame:
+        """Samples of start ≤ tick ≤ end."""
+        chosen = self.samples.select(
+            lambda series: series.metric in metrics and (targets is None or series.target in targets)
+        )
+        return chosen.between(start_ms, end_ms)
+
+    def ends(
+        self, metrics: Collection[str], start_ms: int, end_ms: int, targets: Collection[str] | None = None
+    ) -> Frame:
+        """Two samples of each series."""
+        begin = int(self.samples.ticks[0]) if len(self.samples.ticks) else start_ms
+        return two_points(self.frame(metrics, min(begin, start_ms), end_ms, targets), start_ms, end_ms)
+
+    def episodes(self, deployment: str, start_ms: int, end_ms: int) -> Sequence[Episode]:
+        """Prefills that overlap the range."""
+        return [one for one in self.prefills.get(deployment, ()) if one.end_ms >= start_ms and one.start_ms <= end_ms]
+
+    def absences(self, start_ms: int, end_ms: int) -> Sequence[Absence]:
+        """Absences that overlap the range."""
+        return [one for one in self.gone if one.start_ms <= end_ms and (one.end_ms is None or one.end_ms >= start_ms)]
+
+    def events(self, start_ms: int, end_ms: int) -> Sequence[Event]:
+        """Events in the range."""
+        return [one for one in self.happened if start_ms <= one.at_ms <= end_ms]

@@ -1,0 +1,70 @@
+"""Speculative decoding in a stretch: how many draft tokens were accepted, and where in the draft."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from runs.entries import Entry, Number, Section
+from runs.stretch import Stretch, inside, of
+from telemetry.catalog import engine
+from telemetry.model import Metric, Unit
+
+ACCEPTANCE = Number("acceptance", "Acceptance rate", Unit.RATIO, "Accepted ∕ proposed draft tokens.")
+LENGTH = Number("accepted_length", "Accepted length", Unit.TOKENS_PER_STEP, "Tokens per draft: 1 + accepted ∕ drafts.")
+DRAFT_LENGTH = Number("draft_length", "Draft length (effective K)", Unit.TOKENS_PER_STEP, "Proposed tokens ∕ drafts.")
+DRAFTS = Number("drafts", "Drafts", Unit.COUNT, engine.DRAFTS.help)
+PROPOSED = Number("draft_tokens", "Draft tokens", Unit.TOKENS, engine.DRAFT_TOKENS.help)
+ACCEPTED = Number("accepted_tokens", "Accepted tokens", Unit.TOKENS, engine.ACCEPTED_TOKENS.help)
+AT_POSITION = Number(
+    "acceptance_at",
+    "Accepted at position",
+    Unit.RATIO,
+    "Drafts whose token at this position was accepted ∕ all drafts; positions count from 0.",
+)
+REPORTED = "as the engine reports it, mean of the readings; it has no counters"
+
+
+def section(stretch: Stretch) -> Section:
+    """Acceptance, lengths, and acceptance by position; nothing where the engine does not speculate."""
+    return Section("speculation", "Speculative decoding", tuple(_counted(stretch) or _reported(stretch)))
+
+
+def _counted(stretch: Stretch) -> list[Entry]:
+    drafts, proposed, accepted = (
+        stretch.gained(metric) for metric in (engine.DRAFTS, engine.DRAFT_TOKENS, engine.ACCEPTED_TOKENS)
+    )
+    if not proposed > 0:
+        return []
+    some = drafts > 0
+    why = "drafts are not counted"
+    return [
+        ACCEPTANCE.entry(accepted / proposed, count=proposed),
+        LENGTH.entry(1.0 + accepted / drafts if some else None, count=drafts, why=why),
+        DRAFT_LENGTH.entry(proposed / drafts if some else None, count=drafts, why=why),
+        DRAFTS.entry(drafts, why=why),
+        PROPOSED.entry(proposed),
+        ACCEPTED.entry(accepted),
+        *_positions(stretch, drafts),
+    ]
+
+
+def _positions(stretch: Stretch, drafts: float) -> list[Entry]:
+    found = stretch.gained_by(engine.ACCEPTED_BY_POSITION, "position")
+    if not drafts > 0:
+        return []
+    order = sorted(found, key=lambda position: (not position.isdigit(), int(position) if position.isdigit() else 0))
+    return [AT_POSITION.entry(found[position] / drafts, of=position, count=found[position]) for position in order]
+
+
+def _reported(stretch: Stretch) -> list[Entry]:
+    rows: tuple[tuple[Number, Metric], ...] = (
+        (ACCEPTANCE, engine.REPORTED_ACCEPTANCE),
+        (LENGTH, engine.REPORTED_ACCEPTED_LENGTH),
+    )
+    entries = []
+    for number, metric in rows:
+        values = inside(of(stretch.engines, metric), stretch.start_ms, stretch.end_ms)
+        known = values[~np.isnan(values)]
+        if len(known):
+            entries.append(number.entry(float(known.mean()), count=len(known), note=REPORTED))
+    return entries

@@ -1,0 +1,201 @@
+"""Speed of a stretch: decode and prefill, by the rules of measurement."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from runs.activity import within
+from runs.coverage import touched
+from runs.entries import Entry, Number, Section
+from runs.phases import running_seconds
+from runs.reader import Episode
+from runs.stretch import Stretch, of
+from telemetry import ratios
+from telemetry.catalog import engine
+from telemetry.catalog.ratios import DECODE_TPS
+from telemetry.counters import NOMINAL_PER_GAP
+from telemetry.frame import Floats, Frame
+from telemetry.grid import largest
+from telemetry.model import Unit, part
+
+TPS = Unit.TOKENS_PER_SECOND
+PEAK_S, PEAK_SHORT_S = 10.0, 1.0
+
+DECODE_MEAN = Number(
+    "decode_mean",
+    "Decode, mean while decoding",
+    TPS,
+    "Output tokens ∕ seconds of the active windows, each from the last reading before its first increase to that "
+    "of its last. Pauses of more than 10 s without a token are left out.",
+)
+DECODE_WALL = Number(
+    "decode_wall",
+    "Decode, mean over wall time",
+    TPS,
+    "Output tokens ∕ seconds of the whole stretch, pauses included.",
+)
+DECODE_MEDIAN = Number(
+    "decode_median",
+    "Decode, median",
+    TPS,
+    "Median of the 10 s means at the readings of the active windows; those that touch a gap or a restart are left out.",
+)
+DECODE_PEAK = Number(
+    "decode_peak",
+    "Decode, peak of 10 s",
+    TPS,
+    "Largest mean of 10 s that lies in the stretch and touches neither a gap nor a restart.",
+)
+DECODE_PEAK_SHORT = Number(
+    "decode_peak_1s",
+    "Decode, peak of 1 s",
+    TPS,
+    "Largest mean of 1 s; a step of speculative decoding adds many tokens at once. A benchmark's peak counts stream "
+    "chunks in fixed bins and cannot be compared.",
+)
+STREAM_MEAN = Number(
+    "stream_mean",
+    "Decode per request",
+    TPS,
+    "Output tokens ∕ requests running over time, those in prefill included.",
+)
+DECODING = Number("decoding_seconds", "Time decoding", Unit.SECONDS, "Length of the active windows together.")
+LENGTH = Number("seconds", "Length", Unit.SECONDS, "From the start to the end of the stretch.")
+PREFILL_THROUGHPUT = Number(
+    "prefill_throughput",
+    "Prefill throughput",
+    TPS,
+    "Computed prompt tokens of the prefills that ended in the stretch ∕ their length.",
+)
+PREFILL_SPEED = Number(
+    "prefill_speed",
+    "Prefill speed",
+    TPS,
+    "Computed prompt tokens ∕ time to first token: the speed of one request, its queue included.",
+)
+EPISODES = Number("prefill_episodes", "Prefills", Unit.COUNT, "Prefill episodes that ended in the stretch.")
+PREFILL_SECONDS = Number(
+    "prefill_seconds", "Time in prefills", Unit.SECONDS, "Length of the prefills of known length together."
+)
+PREFILL_TOKENS = Number(
+    "prefill_tokens", "Prefilled tokens", Unit.TOKENS, "Computed prompt tokens of the prefills of known size together."
+)
+LARGEST_TOKENS = Number("largest_prefill_tokens", "Largest prefill", Unit.TOKENS, "Its computed prompt tokens.")
+LARGEST_SECONDS = Number("largest_prefill_seconds", "Largest prefill, length", Unit.SECONDS, "How long it took.")
+LARGEST_SPEED = Number(
+    "largest_prefill_speed", "Largest prefill, speed", TPS, "Its computed prompt tokens ∕ its length."
+)
+
+
+def section(stretch: Stretch) -> Section:
+    """Decode and prefill."""
+    return Section("speed", "Speed", (*_decode(stretch), *_prefill(stretch)))
+
+
+def _decode(stretch: Stretch) -> list[Entry]:
+    tokens, seconds = stretch.output_tokens, stretch.decoding_s
+    gaps = touched(stretch.engine_coverage, "the engine")
+    silent = "no output token came" if tokens == 0 else "the engine does not count output tokens"
+    wall = stretch.subject.seconds
+    return [
+        DECODE_MEAN.entry(
+            sum(one.tokens for one in stretch.windows) / seconds if seconds > 0 else None,
+            note="; ".join(filter(None, (_doubt(stretch), _hidden(stretch)))) if seconds > 0 else silent,
+        ),
+        DECODE_WALL.entry(tokens / wall if wall > 0 else None, note=gaps if tokens == tokens else silent),
+        *_of_windows(stretch, silent, gaps),
+        _stream(stretch),
+        DECODING.entry(seconds if tokens == tokens else None, count=len(stretch.windows), why=silent),
+        LENGTH.entry(wall),
+    ]
+
+
+def interval_s(frame: Frame) -> float:
+    """Longest nominal interval of a frame's targets."""
+    return max(frame.gap_ms.tolist(), default=0.0) / NOMINAL_PER_GAP / 1000.0
+
+
+def _doubt(stretch: Stretch) -> str:
+    """What one interval at each window's edge may change."""
+    share = interval_s(stretch.engines) * len(stretch.windows) / stretch.decoding_s
+    return f"± {share:.2g} of it: one interval of each window" if share < 1 else "± all of it: windows of one interval"
+
+
+def _hidden(stretch: Stretch) -> str:
+    """Gaps inside the active windows."""
+    gaps = [gap for one in stretch.engine_coverage for gap in one.gaps]
+    if not any(start < one.end_ms and end > one.start_ms for start, end in gaps for one in stretch.windows):
+        return ""
+    return touched(stretch.engine_coverage, "the engine")
+
+
+def rates(stretch: Stretch, window_s: float) -> Floats:
+    """Decode over trailing windows that lie in the stretch, at each tick of the engines' frame; NaN where none is."""
+    tokens = of(stretch.engines, engine.GENERATION_TOKENS)
+    found = ratios.evaluate(DECODE_TPS, tokens, lambda _: (), window_s * 1000.0)
+    line = found.get((), np.full(len(tokens.ticks), np.nan))
+    before = tokens.ticks[tokens.ticks <= stretch.start_ms]
+    first = float(before[-1]) if len(before) else stretch.start_ms
+    candidate = (tokens.ticks - window_s * 1000.0 >= first) & (tokens.ticks <= stretch.end_ms)
+    return np.where(candidate, line, np.nan)
+
+
+def _of_windows(stretch: Stretch, silent: str, gaps: str) -> list[Entry]:
+    long, short = rates(stretch, PEAK_S), rates(stretch, PEAK_SHORT_S)
+    ticks = stretch.engines.ticks.astype(np.float64)
+    busy = long[within(ticks, stretch.windows) & ~np.isnan(long)]
+    why = silent if not stretch.windows else "no window of 10 s without a gap"
+    interval = interval_s(stretch.engines)
+    shortly = why if interval <= PEAK_SHORT_S else f"not measurable: the engine is read every {interval:g} s"
+    median = float(np.median(busy)) if len(busy) else None
+    return [
+        DECODE_MEDIAN.entry(median, count=len(busy), note=gaps if len(busy) else "", why=why),
+        _peak(DECODE_PEAK, long, gaps, why),
+        _peak(DECODE_PEAK_SHORT, short, gaps, shortly if stretch.windows else silent),
+    ]
+
+
+def _peak(number: Number, line: Floats, gaps: str, why: str) -> Entry:
+    known = line[~np.isnan(line)]
+    return number.entry(float(largest(known)), note=gaps) if len(known) else number.entry(None, why=why)
+
+
+def _stream(stretch: Stretch) -> Entry:
+    spent = running_seconds(stretch)
+    return STREAM_MEAN.entry(
+        stretch.output_tokens / spent if spent > 0 else None,
+        note=touched(stretch.engine_coverage, "the engine"),
+        why="no request was seen running",
+    )
+
+
+def _prefill(stretch: Stretch) -> list[Entry]:
+    ended = [one for one in stretch.episodes if stretch.start_ms < one.end_ms <= stretch.end_ms]
+    whole = [one for one in ended if one.tokens is not None and one.seconds]
+    tokens, seconds = (sum(float(getattr(one, name) or 0) for one in whole) for name in ("tokens", "seconds"))
+    left = len(ended) - len(whole)
+    note = f"{left} of {len(ended)} prefills are left out: size or length not known" if left else ""
+    why = "no prefill ended in the stretch" if not ended else "size or length of the prefills is not known"
+    computed, waited = stretch.gained(engine.PROMPT_TOKENS_COMPUTED), stretch.gained(part(engine.TTFT, "sum"))
+    answered = stretch.gained(part(engine.TTFT, "count"))
+    return [
+        PREFILL_THROUGHPUT.entry(tokens / seconds if seconds > 0 else None, count=len(whole), note=note, why=why),
+        PREFILL_SPEED.entry(
+            computed / waited if waited > 0 else None, count=answered, why="the engine does not tell both of its terms"
+        ),
+        EPISODES.entry(len(ended)),
+        PREFILL_SECONDS.entry(seconds if whole or not ended else None, count=len(whole), note=note, why=why),
+        PREFILL_TOKENS.entry(tokens if whole or not ended else None, count=len(whole), note=note, why=why),
+        *_largest_of(whole, why),
+    ]
+
+
+def _largest_of(whole: list[Episode], why: str) -> list[Entry]:
+    largest = max(whole, key=lambda one: one.tokens or 0, default=None)
+    if largest is None or largest.tokens is None or not largest.seconds:
+        return [number.entry(None, why=why) for number in (LARGEST_TOKENS, LARGEST_SECONDS, LARGEST_SPEED)]
+    return [
+        LARGEST_TOKENS.entry(largest.tokens),
+        LARGEST_SECONDS.entry(largest.seconds),
+        LARGEST_SPEED.entry(largest.tokens / largest.seconds),
+    ]

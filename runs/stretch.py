@@ -1,0 +1,212 @@
+"""A stretch of a run with everything that its numbers are made of: read once, in as few questions as there can be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from runs.activity import Window, windows
+from runs.coverage import Coverage, coverage
+from runs.evidence import taking_part
+from runs.reader import LEAD_MS, Absence, Episode, Event, Reader
+from runs.subject import Subject
+from telemetry.catalog import engine, gpu, host, network
+from telemetry.counters import increase
+from telemetry.frame import Floats, Frame
+from telemetry.model import Metric, Series, part
+
+ENGINE_SAMPLES = (
+    engine.GENERATION_TOKENS,
+    engine.REQUESTS_RUNNING,
+    engine.REQUESTS_WAITING,
+    engine.KV_CACHE_USAGE,
+    engine.ENGINE_PHASE,
+    engine.REPORTED_ACCEPTANCE,
+    engine.REPORTED_ACCEPTED_LENGTH,
+)
+HISTOGRAMS = (engine.TTFT, engine.ITL, engine.TPOT, engine.E2E, engine.QUEUE_TIME)
+ENGINE_COUNTERS = (
+    engine.GENERATION_TOKENS,
+    engine.PROMPT_TOKENS,
+    engine.PROMPT_TOKENS_COMPUTED,
+    engine.PROMPT_TOKENS_CACHED,
+    engine.PROMPT_TOKENS_TRANSFERRED,
+    engine.REQUESTS_FINISHED,
+    engine.PREEMPTIONS,
+    engine.HTTP_REJECTIONS,
+    engine.PREFIX_CACHE_QUERIES,
+    engine.PREFIX_CACHE_HITS,
+    engine.DRAFTS,
+    engine.DRAFT_TOKENS,
+    engine.ACCEPTED_TOKENS,
+    engine.ACCEPTED_BY_POSITION,
+    *(part(histogram, name) for histogram in HISTOGRAMS for name in ("bucket", "sum", "count")),
+)
+FABRIC_TRAFFIC = (network.RDMA_TRANSMIT, network.NETDEV_TRANSMIT, network.RDMA_RECEIVE, network.NETDEV_RECEIVE)
+NODE_GAUGES = (gpu.GPU_UTILIZATION, gpu.GPU_POWER, gpu.GPU_TEMPERATURE, gpu.GPU_SM_CLOCK)
+NODE_SAMPLES = (*NODE_GAUGES, host.SYSTEM_POWER, *FABRIC_TRAFFIC)
+FABRIC_TROUBLE = (
+    network.FABRIC_LOSS,
+    network.FABRIC_CONGESTION,
+    network.FABRIC_REQUEST_ERRORS,
+    network.FABRIC_ERRORS,
+)
+NODE_COUNTERS = (gpu.GPU_ENERGY, host.SYSTEM_ENERGY, gpu.GPU_THROTTLE, *FABRIC_TROUBLE)
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """engines: samples of `ENGINE_SAMPLES`, machines of `NODE_SAMPLES`, both from the sample before the start on.
+
+    counts, totals: two points each of `ENGINE_COUNTERS` and `NODE_COUNTERS`. Frames hold the subject's engines only,
+    and of nodes those that took part. took_part: node → the evidence, in words.
+    """
+
+    subject: Subject
+    engines: Frame
+    counts: Frame
+    machines: Frame
+    totals: Frame
+    took_part: Mapping[str, str]
+    episodes: Sequence[Episode]
+    absences: Sequence[Absence]
+    events: Sequence[Event]
+
+    @property
+    def start_ms(self) -> int:
+        """Its start."""
+        return self.subject.start_ms
+
+    @property
+    def end_ms(self) -> int:
+        """Its end."""
+        return self.subject.end_ms
+
+    @property
+    def nodes(self) -> list[str]:
+        """Names of the nodes that took part."""
+        return sorted(self.took_part)
+
+    @cached_property
+    def windows(self) -> list[Window]:
+        """Stretches in which output tokens came."""
+        return windows(of(self.engines, engine.GENERATION_TOKENS), self.start_ms, self.end_ms)
+
+    @cached_property
+    def decoding_s(self) -> float:
+        """Seconds in which output tokens came."""
+        return sum(one.end_ms - one.start_ms for one in self.windows) / 1000.0
+
+    @cached_property
+    def engine_coverage(self) -> list[Coverage]:
+        """How well each engine target was watched."""
+        return coverage(self.engines, self.subject.targets, self.start_ms, self.end_ms)
+
+    @cached_property
+    def node_coverage(self) -> list[Coverage]:
+        """How well each node was watched."""
+        return coverage(self.machines, self.nodes, self.start_ms, self.end_ms)
+
+    @cached_property
+    def _gains(self) -> tuple[dict[Series, float], dict[Series, float]]:
+        return tuple(  # type: ignore[return-value]
+            dict(zip(frame.series, increase(frame, self.start_ms, self.end_ms).tolist(), strict=True))
+            for frame in (self.counts, self.totals)
+        )
+
+    def gained(self, metric: Metric, **labels: str) -> float:
+        """Increase of an engine's counter over all engines, those of the labels; NaN where none offers it."""
+        return _sum(self._gains[0], lambda one: one.metric == metric.name and _carries(one, labels))
+
+    def gained_by(self, metric: Metric, label: str) -> dict[str, float]:
+        """The same by the value of a label."""
+        found: dict[str, float] = {}
+        for series, value in self._gains[0].items():
+            if series.metric == metric.name and value == value:
+                name = series.label(label) or ""
+                found[name] = found.get(name, 0.0) + value
+        return found
+
+    def spent(self, metric: Metric) -> list[tuple[Series, float]]:
+        """Increases of a node's counter, by series; those that are not known are left out."""
+        return [(one, value) for one, value in self._gains[1].items() if one.metric == metric.name and value == value]
+
+    @cached_property
+    def output_tokens(self) -> float:
+        """Output tokens of the stretch, NaN where no engine counts them."""
+        return self.gained(engine.GENERATION_TOKENS)
+
+
+def of(frame: Frame, *metrics: Metric) -> Frame:
+    """The rows of these metrics."""
+    names = {metric.name for metric in metrics}
+    return frame.select(lambda series: series.metric in names)
+
+
+def inside(frame: Frame, start_ms: float, end_ms: float) -> Floats:
+    """Values of the samples of start ≤ tick ≤ end: float64[series, tick]."""
+    low, high = np.searchsorted(frame.ticks, (start_ms, end_ms + 1))
+    return frame.values[:, low:high]
+
+
+def load(subject: Subject, reader: Reader) -> Stretch:
+    """Read a stretch."""
+    start, end = subject.start_ms, subject.end_ms
+    read = _reading(reader.frame, start - LEAD_MS, end)
+    engines = read(ENGINE_SAMPLES, subject.targets).select(subject.owns)
+    counts = _reading(reader.ends, start, end)(ENGINE_COUNTERS, subject.targets).select(subject.owns)
+    candidates = list(subject.nodes if subject.chosen is None else subject.chosen)
+    machines = _since(read(NODE_SAMPLES, candidates), start)
+    engines = _since(engines, start)
+    took_part = _took_part(subject, engines, machines)
+    totals = _reading(reader.ends, start, end)(NODE_COUNTERS, list(took_part))
+    return Stretch(
+        subject,
+        engines,
+        counts,
+        machines.select(lambda series: series.target in took_part),
+        totals,
+        took_part,
+        reader.episodes(subject.deployment, start, end),
+        reader.absences(start, end),
+        reader.events(start, end),
+    )
+
+
+def _took_part(subject: Subject, engines: Frame, machines: Frame) -> dict[str, str]:
+    if subject.chosen is not None:
+        return dict.fromkeys(subject.chosen, "named by hand")
+    active = windows(of(engines, engine.GENERATION_TOKENS), subject.start_ms, subject.end_ms)
+    return taking_part(machines, active or [Window(subject.start_ms, subject.end_ms, 0.0)])
+
+
+Question = Callable[[Collection[str], int, int, Collection[str] | None], Frame]
+
+
+def _reading(question: Question, start_ms: int, end_ms: int) -> Callable[[Sequence[Metric], Sequence[str]], Frame]:
+    def read(metrics: Sequence[Metric], targets: Sequence[str]) -> Frame:
+        return question({metric.name for metric in metrics}, start_ms, end_ms, targets)
+
+    return read
+
+
+def _since(frame: Frame, start_ms: int) -> Frame:
+    """From the last sample of each target before the start on: what came earlier is of no window."""
+    low = int(np.searchsorted(frame.ticks, start_ms, side="right"))
+    head = frame.at_ms[:, :low] == frame.at_ms[:, :low]
+    if not head.size:
+        return frame
+    newest = np.where(head, np.arange(low), -1).max(axis=1)
+    return frame.between(float(frame.ticks[newest[newest >= 0].min()]), np.inf) if (newest >= 0).any() else frame
+
+
+def _carries(series: Series, labels: Mapping[str, str]) -> bool:
+    return all(series.label(name) == value for name, value in labels.items())
+
+
+def _sum(gains: Mapping[Series, float], wanted: Callable[[Series], bool]) -> float:
+    found = [value for series, value in gains.items() if wanted(series) and value == value]
+    return sum(found) if found else float("nan")

@@ -1,0 +1,33 @@
+"""How well a run went: every number of it, or of any stretch of it, as sections of plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from runs import energy, fabric, latency, nodes, phases, quality, requests, speculation, speed
+from runs.entries import Section
+from runs.reader import Reader
+from runs.stretch import Stretch, load
+from runs.subject import Subject
+
+PARTS: tuple[Callable[[Stretch], Section], ...] = (
+    speed.section,
+    requests.section,
+    latency.section,
+    speculation.section,
+    phases.section,
+    nodes.section,
+    energy.section,
+    fabric.section,
+    quality.section,
+)
+"""One function per section, in the order in which they are shown."""
+
+
+def summarise(subject: Subject, reader: Reader) -> tuple[Section, ...]:
+    """The summary of a stretch. The same function serves a whole run and any part of it.
+
+    A section that has nothing to say (no speculative decoding) has no entries.
+    """
+    stretch = load(subject, reader)
+    return tuple(part(stretch) for part in PARTS)
