@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from itertools import pairwise
 
 from telemetry.model import Unit
@@ -124,6 +124,12 @@ def show(value: float | None, unit: Unit) -> Shown:
         return UNKNOWN_TEXT, ""
     if math.isinf(value):
         return ("∞" if value > 0 else f"{MINUS}∞"), ""
+    return _shown(value, unit)
+
+
+@lru_cache(maxsize=8192)
+def _shown(value: float, unit: Unit) -> Shown:
+    """Most numbers of a page are those of a second ago, or of another node."""
     number, unit_text = _clock(abs(value)) if unit is Unit.SECONDS else _climb(abs(value), LADDERS[unit])
     zero = not any(digit in number for digit in "123456789")
     return (number if value >= 0 or zero else MINUS + number), unit_text
@@ -162,7 +168,7 @@ def change(now: float | None, baseline: float | None) -> str:
 
 
 def points(now: float | None, baseline: float | None) -> str:
-    """How far one share is from another, in percentage points: "▲ +19.3 pp"; empty when unknown, or too small to show."""
+    """How far one share is from another, in percentage points: "▲ +19.3 pp"; empty when unknown or too small."""
     if now is None or baseline is None or not math.isfinite(now) or not math.isfinite(baseline):
         return ""
     number, _ = show(now - baseline, Unit.RATIO)

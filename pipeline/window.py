@@ -202,10 +202,21 @@ def _fill(
     at_ms: Floats,
 ) -> None:
     for block, low, high in cut:
-        columns = np.searchsorted(ticks, block.ticks[low:high])
+        columns = _columns(ticks, block.ticks[low:high])
         at_ms[:, columns] = block.at_ms[low:high]
         places, own = plan(block.series)
         if not places:
             continue
-        mine = np.arange(len(places)) if own is rows else np.array([rows[one] for one in own])
-        values[mine[:, np.newaxis], columns] = block.values[low:high, places].T
+        read = block.values[low:high, places].T
+        if own is rows:
+            values[:, columns] = read
+            continue
+        for row, line in zip((rows[one] for one in own), read, strict=True):
+            values[row, columns] = line
+
+
+def _columns(ticks: Ints, own: Ints) -> Ints | slice:
+    """Places of a block's ticks among all; as a slice where they stand together, which is the cheap and usual case."""
+    places = np.searchsorted(ticks, own)
+    first, last = int(places[0]), int(places[-1])
+    return slice(first, last + 1) if last - first + 1 == len(places) else places

@@ -207,12 +207,12 @@ def active_windows(at_ms: Floats, values: Floats, pause_ms: float) -> list[tuple
     """
     known = ~np.isnan(values)
     at, level = at_ms[known], values[known]
-    moved = np.flatnonzero(np.diff(level) > 0)
-    windows: list[tuple[float, float, float]] = []
-    for step in moved.tolist():
-        start, end, gain = at[step], at[step + 1], level[step + 1] - level[step]
-        if windows and start - windows[-1][1] <= pause_ms:
-            windows[-1] = (windows[-1][0], float(end), windows[-1][2] + float(gain))
-        else:
-            windows.append((float(start), float(end), float(gain)))
-    return windows
+    steps = np.diff(level)
+    moved = np.flatnonzero(steps > 0)
+    if not len(moved):
+        return []
+    starts, ends = at[moved], at[moved + 1]
+    first = np.flatnonzero(np.concatenate(([True], starts[1:] - ends[:-1] > pause_ms)))
+    last = np.append(first[1:], len(moved)) - 1
+    gains = np.add.reduceat(steps[moved], first)
+    return list(zip(starts[first].tolist(), ends[last].tolist(), gains.tolist(), strict=True))

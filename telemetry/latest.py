@@ -66,14 +66,13 @@ def young_window(frame: Frame, window_ms: float) -> float:
 
 def _from_sides(wanted: Ratio, part: Frame, key: ratios.Key, window_ms: float) -> dict[Hashable, float]:
     above = _gained(wanted.numerator, part, key, window_ms)
-    if not wanted.denominator:
-        return {group: _quotient(wanted, gained, window_ms / 1000.0) for group, gained in above.items()}
-    below = _gained(wanted.denominator, part, key, window_ms)
-    return {group: _quotient(wanted, gained, below[group]) for group, gained in above.items() if group in below}
-
-
-def _quotient(wanted: Ratio, above: float, below: float) -> float:
-    return float(ratios.quotient(wanted, np.array(above), np.array(below)))
+    if wanted.denominator:
+        below = _gained(wanted.denominator, part, key, window_ms)
+    else:
+        below = dict.fromkeys(above, window_ms / 1000.0)
+    groups = [group for group in above if group in below]
+    sides = (np.array([side[group] for group in groups], dtype=np.float64) for side in (above, below))
+    return dict(zip(groups, ratios.quotient(wanted, *sides).tolist(), strict=True))
 
 
 def _gained(terms: tuple[Metric, ...], part: Frame, key: ratios.Key, window_ms: float) -> dict[Hashable, float]:

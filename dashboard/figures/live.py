@@ -131,7 +131,7 @@ def time_axis() -> Figure:
         "nticks": 7,
         "tickangle": 0,
         "ticklabelstandoff": 4,
-        "ticklabeloverflow": "allow",
+        "ticklabeloverflow": "hide past div",
         "hoverformat": "%H:%M:%S",
         "tickformatstops": [
             {"dtickrange": [None, 59_999], "value": "%H:%M:%S"},

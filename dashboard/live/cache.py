@@ -18,7 +18,7 @@ NOT_OFFERED = "not offered by this engine"
 
 def folded(scene: Scene, metric: Metric) -> float:
     """A gauge over all engines by its own fold across; NaN where none is known."""
-    part = scene.engines.select(lambda series: series.metric == metric.name)
+    part = scene.engines_of(metric.name)
     values = current.newest(part, scene.tick)
     return float(fold(values[:, None], metric.across)[0]) if len(values) else math.nan
 

@@ -17,7 +17,7 @@ IDLE = "no token in the last minute"
 
 def newest_recorded(scene: Scene, metric: Metric) -> float:
     """A recorded cluster series at the scene's tick; NaN when it was not recorded then."""
-    part = scene.engines.select(lambda series: series.metric == metric.name)
+    part = scene.engines_of(metric.name)
     values = current.newest(part, scene.tick)
     return float(values[0]) if len(values) else math.nan
 

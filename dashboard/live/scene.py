@@ -129,10 +129,7 @@ class Scene:
 
     @cached_property
     def _node_index(self) -> Mapping[str, list[int]]:
-        index: dict[str, list[int]] = {}
-        for row, series in enumerate(self.nodes.series):
-            index.setdefault(series.metric, []).append(row)
-        return index
+        return _by_metric(self.nodes)
 
     def node_rows(self, metric: Metric) -> list[int]:
         """Rows of `nodes` that hold a metric."""
@@ -161,18 +158,36 @@ class Scene:
         """The engine endpoints, by name."""
         return [target for target in self.targets if target.kind == "engine"]
 
+    @cached_property
+    def _engine_index(self) -> Mapping[str, list[int]]:
+        return _by_metric(self.engines)
+
+    def engines_of(self, *names: str) -> Frame:
+        """The rows of `engines` that hold these metrics, in the frame's order."""
+        return self.engines.take(sorted(row for name in names for row in self._engine_index.get(name, [])))
+
     def gauge(self, metric: Metric) -> float:
         """Sum of an engine gauge or recorded series over everything that offers it."""
-        return current.total(self.engines, metric.name, self.tick)
+        return current.total(self.engines_of(metric.name), metric.name, self.tick)
 
     def quotient(self, ratio: Ratio, window_ms: float | None = None) -> float:
-        """Σ numerator ∕ Σ denominator over all engines."""
-        return current.whole(ratio, self.engines, self.tick, window_ms)
+        """Σ numerator ∕ Σ denominator over all engines. Several cards ask for the same: computed once per scene."""
+        key = f"{ratio.name} over {window_ms}"
+        if key not in self.kept:
+            frame = self.engines_of(*ratios.stored_names(ratio))
+            self.kept[key] = current.whole(ratio, frame, self.tick, window_ms)
+        return float(self.kept[key])
 
     def recorded(self, metric: Metric) -> Frame:
         """A recorded series over the shown time."""
-        shown = self.engines.between(self.tick - SHOWN_MS, self.tick)
-        return shown.select(lambda series: series.metric == metric.name)
+        return self.engines_of(metric.name).between(self.tick - SHOWN_MS, self.tick)
+
+
+def _by_metric(frame: Frame) -> Mapping[str, list[int]]:
+    index: dict[str, list[int]] = {}
+    for row, series in enumerate(frame.series):
+        index.setdefault(series.metric, []).append(row)
+    return index
 
 
 def names(metrics: tuple[Metric, ...]) -> frozenset[str]:

@@ -11,7 +11,7 @@ from dashboard.live import current
 from dashboard.live.cells import Cell, cell, unknown, words
 from dashboard.live.prefill import running_text
 from dashboard.live.reasons import reason
-from dashboard.live.scene import SHOWN_MS, WINDOWS_MS, Scene
+from dashboard.live.scene import WINDOWS_MS, Scene
 from telemetry.catalog import cluster, engine
 from telemetry.catalog import ratios as quotients
 from telemetry.counters import active_windows
@@ -31,8 +31,7 @@ def peak(scene: Scene, metric: Metric) -> float:
 
 def mean_while_decoding(scene: Scene) -> float:
     """Tokens ∕ seconds of the stretches of the shown time in which tokens moved; NaN when none moved."""
-    name = engine.GENERATION_TOKENS.name
-    shown = scene.engines.between(scene.tick - SHOWN_MS, scene.tick).select(lambda series: series.metric == name)
+    shown = scene.recorded(engine.GENERATION_TOKENS)
     if not shown.series:
         return math.nan
     known = ~np.isnan(shown.values)
@@ -60,7 +59,7 @@ def _merged(windows: list[tuple[float, float, float]]) -> list[tuple[float, floa
 
 def phase(scene: Scene) -> str:
     """The engines' phases in one text: that of all, or the busiest of several."""
-    values = scene.engines.select(lambda series: series.metric == engine.ENGINE_PHASE.name)
+    values = scene.engines_of(engine.ENGINE_PHASE.name)
     known = [int(value) for value in current.newest(values, scene.tick) if not math.isnan(value)]
     order = ("decoding", "prefilling", "stalled", "loading", "asleep", "idle", "stopped", "unknown")
     found = {formatting.state(code, engine.PHASES) for code in known}

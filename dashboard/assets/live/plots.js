@@ -13,7 +13,7 @@ import { tellZoomed, unhover } from "./zoom.js";
 // Shortest reach of an axis in its unit.
 const LEAST = 1;
 // What one label of the time axis needs, and what stands beside the plots, in pixels.
-const LABEL_PX = 84, BESIDE_PX = 88;
+const LABEL_PX = 64, BESIDE_PX = 88;
 const HEARD = ["plotly_relayout", "plotly_doubleclick"];
 
 export class Plots {
@@ -146,7 +146,8 @@ export class Plots {
       layout.xaxis.range = [stamp(message.tick - this.state.span), stamp(message.tick)];
       layout.xaxis.autorange = false;
     }
-    layout.xaxis.nticks = Math.max(2, Math.min(7, Math.floor((this.wide - BESIDE_PX) / LABEL_PX) || 7));
+    this.wide ??= this.place.clientWidth;
+    layout.xaxis.nticks = Math.max(2, Math.min(7, Math.floor((this.wide - BESIDE_PX) / LABEL_PX)));
     this.drawn = message.tick;
     this.stale = false;
   }
