@@ -26,6 +26,7 @@ COMMANDS: Mapping[str, str] = {
     "agent": "the node agent of this machine",
     "check": "try every configured target once and explain what is wrong",
     "export": "any stretch of what was recorded, as CSV, Parquet or SQLite",
+    "import-prometheus": "a stretch of what a Prometheus or VictoriaMetrics holds, into the store",
     "version": "print the version",
 }
 
@@ -64,7 +65,7 @@ def main(arguments: list[str]) -> int:
     try:
         settings = load(given, os.environ, Path.cwd(), config)
         logs.configure(command, settings.log_level)
-        module = importlib.import_module(f"cli.{command}")
+        module = importlib.import_module(f"cli.{command.replace('-', '_')}")
         status: int = module.main(settings, own) if command in OPTIONS else module.main(settings)
     except SettingsError as error:
         print("\n".join(("These settings are wrong:", *(f"  {line}" for line in error.problems))), file=sys.stderr)

@@ -26,6 +26,9 @@ class Option:
 
     def add_to(self, parser: argparse.ArgumentParser) -> None:
         """Let a parser know it."""
+        if not self.flag.startswith("-"):
+            parser.add_argument(self.flag, metavar=self.metavar, help=self.help)
+            return
         shape: dict[str, Any] = {"action": "append" if self.many else "store", "metavar": self.metavar}
         if self.switch:
             shape = {"action": "store_true"}
@@ -55,5 +58,13 @@ EXPORT = (
     ),
     Option("--force", "Write over a file that is there.", switch=True),
 )
-OPTIONS: Mapping[str, tuple[Option, ...]] = {"export": EXPORT}
+IMPORT_PROMETHEUS = (
+    Option("url", "Address of the server, with the path below which its API stands, if any.", "URL"),
+    Option("--start", "From: epoch milliseconds, ISO 8601 with its offset, or a length before now like -30d.", "TIME"),
+    Option("--end", "To: the same, or “now”. Only whole hours in between are imported.", "TIME"),
+    Option("--map", "Name of a target here, by the label instance there, or by its host.", "INSTANCE=NAME", many=True),
+    Option("--token-file", "File with the bearer token that the server wants.", "PATH"),
+    Option("--dry-run", "Only say what there is; write nothing.", switch=True),
+)
+OPTIONS: Mapping[str, tuple[Option, ...]] = {"export": EXPORT, "import-prometheus": IMPORT_PROMETHEUS}
 """Command → its flags."""

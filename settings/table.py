@@ -73,7 +73,7 @@ class Settings:
         STORE,
         "",
         "Where samples are kept: an SQLite file.",
-        (*HUB, "demo", "export"),
+        (*HUB, "demo", "export", "import-prometheus"),
         shown="tachograph/tachograph.db below $XDG_STATE_HOME (~/.local/state)",
     )
     nodes: Mapping[str, str] = _setting(

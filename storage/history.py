@@ -10,6 +10,7 @@ from sqlalchemy import Connection, select
 from storage import hot, schema, sealed
 from storage.assembly import Table, assemble
 from storage.dialect import Sqlite
+from storage.intervals import widened
 from storage.layouts import Layouts
 from storage.plan import Wanted, make_plan
 from telemetry.counters import BREAKING, FROM_ZERO, NOMINAL_PER_GAP, mark_steps
@@ -46,9 +47,7 @@ def framed(connection: Connection, table: Table, known: Mapping[int, Series]) ->
     series = tuple(known[number] for number in table.order)
     steps = _steps(connection, table.order, table.ticks)
     breaks = _breaks(steps, table.values)
-    found = Frame(
-        table.ticks, series, table.values, table.at_ms, breaks, gaps(connection, [one.target for one in series])
-    )
+    found = Frame(table.ticks, series, table.values, table.at_ms, breaks, _gaps(connection, series, table.ticks))
     return mark_steps(
         found, [(series[row], int(table.ticks[at]), told) for row, at, told in steps if told in FROM_ZERO]
     )
@@ -77,6 +76,13 @@ def _breaks(steps: Sequence[tuple[int, int, str]], values: Floats) -> Bools:
         if len(later):
             breaks[row, position + later[0]] = True
     return breaks
+
+
+def _gaps(connection: Connection, series: Sequence[Series], ticks: Ints) -> Floats:
+    """What is a gap of each series in a range that may hold imported hours, which were read less often."""
+    targets = [one.target for one in series]
+    found = gaps(connection, targets)
+    return found if not len(ticks) else widened(connection, targets, found, int(ticks[0]), int(ticks[-1]))
 
 
 def gaps(connection: Connection, targets: Sequence[str]) -> Floats:

@@ -36,7 +36,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
     "collectors.node": ("telemetry.model", "telemetry.catalog", "collectors.node"),
     "collectors.scrape": (*PURE, "runs", "alerts", "collectors.scrape"),
     "storage": (*PURE, "runs", "alerts", "storage"),
-    "exchange": (*PURE, "runs", "alerts", "storage", "exchange"),
+    "exchange": (*PURE, "runs", "alerts", "storage", "collectors.scrape", "exchange"),
     "pipeline": (*PURE, "runs", "alerts", "storage", "collectors.scrape", "exchange", "pipeline"),
     "dashboard": (*PURE, "runs", "alerts", "storage", "collectors.scrape", "exchange", "pipeline", "dashboard"),
     "settings": ("settings",),
@@ -192,7 +192,7 @@ def test_every_library_is_required() -> None:
     files = ("requirements.txt", "requirements-parquet.txt")
     lines = [line for name in files for line in (ROOT / name).read_text().splitlines()]
     required = {re.split(r"[\[<>=]", line)[0] for line in lines if line and not line.startswith("#")}
-    implied = {"flask", "werkzeug", "requests"}  # Dash and prometheus-api-client bring them, and promise to
+    implied = {"flask", "werkzeug", "requests", "urllib3"}  # Dash and prometheus-api-client bring them, and promise to
     for file in product_files():
         for name in {name.partition(".")[0] for name in imported(file) if not is_product(name)}:
             package = wanted.get(name) or name.replace("_", "-")

@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from collectors.scrape.engines import recognise
 from collectors.scrape.lines import PROCESS_START, Line, Meaning
-from collectors.scrape.page import Layout
+from collectors.scrape.page import Layout, Page
+from telemetry.frame import Floats
 from telemetry.model import Fold, Series
 
 DEFAULT_ENGINE = "0"
@@ -91,6 +92,23 @@ def build(
         process if engine_own else None,
         np.array([slot for slot, line in present if line.created and engine_own], dtype=np.intp),
     )
+
+
+def page_of(plan: Plan, table: Floats, bad_lines: int) -> Page:
+    """The page that a plan makes of float64[slot], NaN where a line is not there or has no number."""
+    raw = table[plan.gather]
+    raw[plan.flags] = np.where(raw[plan.flags] == 1.0, plan.numbers, np.nan)
+    raw[~np.isfinite(raw)] = np.nan
+    created = _earliest(table[plan.created])
+    if plan.process is None:
+        return Page(plan.layout, raw, created, bad_lines, "created", created)
+    return Page(plan.layout, raw, _earliest(table[[plan.process]]), bad_lines, "process", created)
+
+
+def _earliest(stamps: Floats) -> float | None:
+    """The earliest of these times, None where none is known."""
+    known = stamps[np.isfinite(stamps)]
+    return float(np.min(known)) if len(known) else None
 
 
 def _winners(present: Sequence[tuple[int, Line]]) -> list[tuple[int, Meaning]]:

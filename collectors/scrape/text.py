@@ -15,10 +15,9 @@ import numpy as np
 import numpy.typing as npt
 from prometheus_client.parser import text_string_to_metric_families
 
-from collectors.scrape.layout import Admission, Plan, build
+from collectors.scrape.layout import Admission, Plan, build, page_of
 from collectors.scrape.lines import Line, family_of, is_known, scope_of, understand
 from collectors.scrape.page import Layout, Page
-from telemetry.frame import Floats
 from telemetry.model import UNKNOWN, Scope
 
 MAX_LINE = 16_384
@@ -154,14 +153,7 @@ class PageReader:
     def _page(self) -> Page:
         plan = self._plan
         assert plan is not None, "a page has been read"
-        table = np.array(self._values)
-        raw = table[plan.gather]
-        raw[plan.flags] = np.where(raw[plan.flags] == 1.0, plan.numbers, np.nan)
-        raw[~np.isfinite(raw)] = np.nan
-        created = _earliest(table[plan.created])
-        if plan.process is None:
-            return Page(plan.layout, raw, created, self._bad, "created", created)
-        return Page(plan.layout, raw, _earliest(table[[plan.process]]), self._bad, "process", created)
+        return page_of(plan, np.array(self._values), self._bad)
 
     # What is seen for the first time, or is no plain number -------------------------------------------------------
 
@@ -310,12 +302,6 @@ def _float(value: float) -> float:
         return float(value)
     except OverflowError:
         return UNKNOWN
-
-
-def _earliest(stamps: Floats) -> float | None:
-    """The earliest of these times, None where none is known."""
-    known = stamps[np.isfinite(stamps)]
-    return float(np.min(known)) if len(known) else None
 
 
 def _keeping(old: Plan | None, new: Plan) -> Plan:

@@ -1,0 +1,151 @@
+"""The import itself: which hours, oldest first, each as one whole, and what became of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from exchange.prometheus.client import SLICE_MS, Samples, Source, quoted, selector
+from exchange.prometheus.hours import MakeUnwrapper, Merged, Reader, merged
+from exchange.prometheus.names import INSTANCE, JOB, NAME, pattern
+from exchange.prometheus.pages import Pages
+from exchange.prometheus.scrapes import Found, Namer, Scrape, find
+from storage.imports import Before, ImportedHour, Imports
+from telemetry.summary import HOUR_MS
+
+SETTLED_MS = 300_000
+"""So long after its end an hour is imported: the source may still be writing it."""
+IMPORTED, HELD, OLDER, EMPTY = "imported", "held", "older", "empty"
+SOURCE_FACT = "imported_from"
+AT_ONCE = 20
+"""Names that one question counts."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """Whole hours: start ≤ hour < end, multiples of an hour in epoch milliseconds."""
+
+    start: int
+    end: int
+
+    def hours(self) -> range:
+        """Starts of its hours."""
+        return range(self.start, self.end, HOUR_MS)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a target's hour: one of IMPORTED, HELD (something is there), OLDER (something later is there, and
+    counters only rise), EMPTY (the source has nothing). samples: numbers written."""
+
+    target: str
+    hour: int
+    what: str
+    samples: int = 0
+
+
+def whole_hours(start_ms: int, end_ms: int, now_ms: int) -> Range:
+    """The whole hours inside start ≤ t < end that are over and settled."""
+    end = min(end_ms, now_ms - SETTLED_MS)
+    return Range(-(-start_ms // HOUR_MS) * HOUR_MS, max(end - end % HOUR_MS, -(-start_ms // HOUR_MS) * HOUR_MS))
+
+
+def discover(source: Source, wanted: Range, target_of: Namer) -> Found:
+    """What the source has in the range, by its index."""
+    series = source.series(f"{{{NAME}=~{quoted(pattern())}}}", wanted.start, wanted.end)
+    return find((labels for labels in series if NAME in labels), target_of)
+
+
+def counted(source: Source, scrape: Scrape, wanted: Range) -> dict[int, int]:
+    """Hour → samples that the source has of a scrape, hours without any left out.
+
+    Name by name: a count over time has no name, so two of them at once would be two equal series.
+    """
+    found: Counter[int] = Counter()
+    everything = sorted(scrape.names)
+    for first in range(0, len(everything), AT_ONCE):
+        names = everything[first : first + AT_ONCE]
+        terms = (f"(sum(count_over_time({_selector(scrape, [name])}[1h])) or vector(0))" for name in names)
+        for samples in source.stepped(" + ".join(terms), wanted.start + HOUR_MS, wanted.end, HOUR_MS // 1000):
+            for at, count in zip(samples.t_ms.tolist(), samples.values.tolist(), strict=True):
+                found[at - HOUR_MS] += round(count)
+    return {hour: count for hour, count in sorted(found.items()) if count}
+
+
+def run(
+    source: Source, imports: Imports, scrapes: Sequence[Scrape], wanted: Range, unwrapper: MakeUnwrapper
+) -> Iterator[Outcome]:
+    """Import everything, target after target and hour after hour. May be stopped anywhere, and run again.
+
+    SourceError, StoreError: what is written until then stays, and running it again goes on there.
+    """
+    for target in sorted({scrape.target for scrape in scrapes}):
+        own = [scrape for scrape in scrapes if scrape.target == target]
+        yield from _Target(source, imports, target, own, unwrapper).run(wanted)
+
+
+class _Target:
+    def __init__(
+        self, source: Source, imports: Imports, target: str, scrapes: Sequence[Scrape], unwrapper: MakeUnwrapper
+    ) -> None:
+        self._source, self._imports, self._target = source, imports, target
+        self._scrapes, self._unwrapper = scrapes, unwrapper
+        self._readers: list[Reader] | None = None
+
+    def run(self, wanted: Range) -> Iterator[Outcome]:
+        held = self._imports.held(self._target, wanted.start, wanted.end)
+        for hour in wanted.hours():
+            if hour in held:
+                self._readers = None
+                yield Outcome(self._target, hour, HELD)
+            elif self._imports.first_after(self._target, hour) is not None:
+                self._readers = None
+                yield Outcome(self._target, hour, OLDER)
+            else:
+                yield self._hour(hour)
+
+    def _hour(self, hour: int) -> Outcome:
+        if self._readers is None:
+            self._readers = self._begin(hour)
+        found = merged([reader.hour(hour) for reader in self._readers])
+        if not len(found.ticks) or not found.series:
+            return Outcome(self._target, hour, EMPTY)
+        if not self._imports.write(self._imported(hour, found, self._readers)):
+            self._readers = None
+            return Outcome(self._target, hour, HELD)
+        known = int((found.values == found.values).sum())
+        return Outcome(self._target, hour, IMPORTED, known)
+
+    def _begin(self, hour: int) -> list[Reader]:
+        """Readers that go on from what stands before this hour."""
+        before = self._imports.before(self._target, hour)
+        readers = [self._reader(scrape, before) for scrape in self._scrapes]
+        if before.tick is not None and before.tick >= hour - SLICE_MS:
+            for reader in readers:
+                reader.prime(hour, before.tick)
+        return readers
+
+    def _reader(self, scrape: Scrape, before: Before) -> Reader:
+        pages = Pages(self._target, scrape.kind, scrape.families, scrape.chips)
+        return Reader(scrape, self._ask, self._unwrapper(self._target, before.counters), pages)
+
+    def _ask(self, scrape: Scrape, start: int, end: int) -> Sequence[Samples]:
+        return self._source.raw(_selector(scrape, scrape.names), start, end)
+
+    def _imported(self, hour: int, found: Merged, readers: Sequence[Reader]) -> ImportedHour:
+        facts = {name: value for reader in readers for name, value in reader.facts.items()}
+        return ImportedHour(
+            self._target,
+            hour,
+            found.ticks,
+            found.series,
+            found.values,
+            found.offsets,
+            max(reader.interval_ms for reader in readers),
+            {**facts, SOURCE_FACT: self._source.name},
+        )
+
+
+def _selector(scrape: Scrape, names: Collection[str]) -> str:
+    return selector(names, **{JOB: scrape.place.job, INSTANCE: scrape.place.instance})
