@@ -1,0 +1,50 @@
+"""The live figure does not wait for Dash: it is drawn into the page of the HTML, and moves into Dash's."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Route, expect
+
+from tests.browser.conftest import MakeSite, Open
+
+DRAWN = """() => { const graph = document.querySelector("#first .js-plotly-plot");
+return graph?.data && graph.data[0].y.length > 2; }"""
+
+ZOOM = """Plotly.relayout(drawn, { "xaxis.range[0]": drawn._fullLayout.xaxis.range[0],
+"xaxis.range[1]": new Date(Date.parse(drawn._fullLayout.xaxis.range[0] + "Z") + 60000).toISOString().slice(0, -1) })"""
+
+
+def test_the_figure_is_drawn_before_dash_and_keeps_its_zoom(make_site: MakeSite, open_page: Open) -> None:
+    site = make_site(ticks=120)
+    page = open_page("about:blank")
+    held: list[Route] = []
+    page.route("**/dash_renderer*", lambda route: held.append(route))
+    page.goto(site.address, wait_until="commit")
+    page.wait_for_function(DRAWN)
+    assert held, "Dash was not held back"
+    page.evaluate("window.drawn = document.querySelector('#first .js-plotly-plot')")
+    page.evaluate(ZOOM)
+    expect(page.locator("#first [data-back]")).to_be_visible()
+    held.pop().continue_()
+    page.wait_for_function("() => !document.getElementById('first')")
+    assert page.evaluate("drawn === document.querySelector('#react-entry-point [data-plots] .js-plotly-plot')")
+    expect(page.locator("[data-back]")).to_be_visible()
+    page.locator("[data-back]").click()
+    expect(page.locator("[data-back]")).to_be_hidden()
+    site.tick()
+    page.wait_for_function("() => drawn.data[0].y.length === 122")
+
+
+def test_a_page_that_comes_without_plotly_fetches_it_when_the_figure_is_wanted(
+    make_site: MakeSite, open_page: Open
+) -> None:
+    page = open_page(make_site(ticks=30).address + "/status")
+    page.wait_for_selector("#react-entry-point .targets tr")
+    assert page.evaluate("document.getElementById('plotly').rel") == "prefetch"
+    assert not page.evaluate("'Plotly' in window")
+    page.get_by_role("link", name="Cluster").click()
+    page.wait_for_function("() => document.querySelector('[data-plots] .js-plotly-plot')?.data?.[0].y.length > 2")
+    page.get_by_role("link", name="Status").click()
+    page.wait_for_selector("#react-entry-point .targets tr")
+    page.get_by_role("link", name="Cluster").click()
+    page.wait_for_function("() => document.querySelector('[data-plots] .js-plotly-plot')?.data?.[0].y.length > 2")
+    assert page.locator("[data-plots] .js-plotly-plot").count() == 1
