@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import Enum
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from telemetry.frame import Bools, Floats, Frame
 from telemetry.model import Series
@@ -95,11 +97,12 @@ def bad_steps(at_ms: Floats, breaks: Bools, known: Bools, gap_ms: float) -> Floa
     A step is bad when it crosses a gap or a restart, or when the clock did not go forward (it was set anew). Two known
     samples with the same count have none between them.
     """
-    positions = np.flatnonzero(known)
-    crossed = np.cumsum(breaks)[positions]
-    bad = np.zeros(len(positions), dtype=np.int64)
-    apart = np.diff(at_ms[positions])
-    bad[1:] = (apart > gap_ms) | ~(apart > 0) | (np.diff(crossed) > 0)
+    at = at_ms[known]
+    apart = np.diff(at)
+    bad = np.zeros(len(at), dtype=np.int64)
+    bad[1:] = (apart > gap_ms) | ~(apart > 0)
+    if breaks.any():
+        bad[1:] |= np.diff(np.cumsum(breaks)[known]) > 0
     return np.cumsum(bad).astype(np.float64)
 
 
@@ -112,12 +115,11 @@ def trailing_increase(frame: Frame, window_ms: float) -> Floats:
     result = np.full(frame.values.shape, np.nan)
     for rows in alike(frame):
         row = rows[0]
-        known = ~np.isnan(frame.values[row])
-        if window_ms < frame.gap_ms[row] / NOMINAL_PER_GAP or np.count_nonzero(known) < 2:
+        at, values, where = _known(frame, rows)
+        if window_ms < frame.gap_ms[row] / NOMINAL_PER_GAP or len(at) < 2:
             continue
-        bad = bad_steps(frame.at_ms[row], frame.breaks[row], known, float(frame.gap_ms[row]))
-        where = np.ix_(rows, known)
-        result[where] = _window(frame.at_ms[row, known], frame.values[where], bad, window_ms)
+        bad = bad_steps(frame.at_ms[row], frame.breaks[row], ~np.isnan(frame.values[row]), float(frame.gap_ms[row]))
+        result[where] = _window(at, values, bad, window_ms)
     return result
 
 
@@ -129,34 +131,79 @@ def trailing_total(frame: Frame, window_ms: float) -> Floats:
     """
     result = np.full(frame.values.shape, np.nan)
     for rows in alike(frame):
-        known = ~np.isnan(frame.values[rows[0]])
-        if np.count_nonzero(known) >= 2:
-            at = frame.at_ms[rows[0], known]
-            where = np.ix_(rows, known)
-            result[where] = _window(at, frame.values[where], np.zeros(len(at)), np.minimum(window_ms, at - at[0]))
-            result[rows, np.flatnonzero(known)[0]] = np.nan
+        at, values, where = _known(frame, rows)
+        if len(at) >= 2:
+            found = _window(at, values, np.zeros(len(at)), np.minimum(window_ms, at - at[0]))
+            found[:, 0] = np.nan
+            result[where] = found
     return result
 
 
 def alike(frame: Frame) -> list[list[int]]:
     """Rows of one target with the same samples and breaks: they share all work but the subtraction."""
-    known = np.isnan(frame.values)
+    unknown = np.isnan(frame.values)
+    missing, broken = unknown.any(axis=1).tolist(), frame.breaks.any(axis=1).tolist()
     groups: dict[tuple[str, bytes, bytes], list[int]] = {}
     for row, series in enumerate(frame.series):
-        key = (series.target, known[row].tobytes(), frame.breaks[row].tobytes())
-        groups.setdefault(key, []).append(row)
+        holes = unknown[row].tobytes() if missing[row] else b""
+        groups.setdefault((series.target, holes, frame.breaks[row].tobytes() if broken[row] else b""), []).append(row)
     return list(groups.values())
+
+
+Where = tuple[Any, Any]
+Places = npt.NDArray[np.intp]
+
+
+def _known(frame: Frame, rows: list[int]) -> tuple[Floats, Floats, Where]:
+    """Instants and values of the known samples of rows that are alike, and where those stand in the frame."""
+    known = ~np.isnan(frame.values[rows[0]])
+    some: Any = slice(rows[0], rows[-1] + 1) if rows[-1] - rows[0] == len(rows) - 1 else rows
+    if known.all():
+        return frame.at_ms[rows[0]], frame.values[some], (some, slice(None))
+    where = np.ix_(rows, known)
+    return frame.at_ms[rows[0], known], frame.values[where], where
 
 
 def _window(at: Floats, values: Floats, bad: Floats, window_ms: float | Floats) -> Floats:
     start = at - window_ms
-    before = np.searchsorted(at, start, side="right").astype(np.intp) - 1
+    before = _before(at, start)
     left = np.maximum(before, 0)
     right = np.minimum(left + 1, len(at) - 1)
     share = (start - at[left]) / np.maximum(at[right] - at[left], 1e-9)
-    at_start = values[:, left] + (values[:, right] - values[:, left]) * share
-    usable = (before >= 0) & (bad == bad[left])
-    return np.where(usable, values - at_start, np.nan)
+    usable = before >= 0
+    if bad[-1] > 0:
+        usable &= bad == bad[left]
+    share[~usable] = np.nan  # and so is all that follows from it
+    at_left: Floats = values.take(left, axis=1)
+    gained: Floats = values.take(right, axis=1)
+    gained -= at_left
+    gained *= share
+    gained += at_left
+    np.subtract(values, gained, out=gained)
+    return gained
+
+
+def _before(at: Floats, start: Floats) -> Places:
+    """Position of the last instant at or before each start, −1 where there is none.
+
+    Samples come about as regularly as the starts do, so nearly all are as far back as the middle one, give or take one.
+    """
+    middle, newest = len(at) // 2, len(at) - 2
+    if newest < 0 or not (at[1:] >= at[:-1]).all():
+        return _searched(at, start)
+    back = middle - int(_searched(at, start[middle : middle + 1])[0])
+    place = np.clip(np.arange(-back, len(at) - back, dtype=np.intp), 0, newest)
+    place -= start < at[place]
+    np.maximum(place, 0, out=place)
+    place += start >= at[place + 1]
+    np.minimum(place, newest, out=place)
+    missed = np.flatnonzero((start < at[place]) | (start >= at[place + 1]))
+    place[missed] = _searched(at, start[missed])
+    return place
+
+
+def _searched(at: Floats, start: Floats) -> Places:
+    return np.searchsorted(at, start, side="right").astype(np.intp) - 1
 
 
 def integral(frame: Frame) -> Frame:

@@ -14,14 +14,16 @@ from telemetry.model import Fold, Kind, Metric, Ratio, Series
 from telemetry.percentiles import Labels, percentiles
 from telemetry.quantiles import SIDES
 from telemetry.query import Line, Query
-from telemetry.rollup import envelope, folded, slots
+from telemetry.rollup import counted as counted_in
+from telemetry.rollup import envelope, folded, known_in, slots
 
 
 @dataclass(frozen=True)
 class Block:
     """Lines of an answer at every tick, not yet reduced. Arrays are float64[line, tick], NaN where unknown.
 
-    above, below: what a quotient divides. side, count: of percentiles, see `percentiles.Percentiles`.
+    above, below: what a quotient divides, None where that is always as many seconds.
+    side, count: of percentiles, see `percentiles.Percentiles`.
     """
 
     labels: tuple[Labels, ...]
@@ -70,8 +72,11 @@ def _stacked(rows: list[Floats], ticks: int) -> Floats:
 def _quotients(query: Query, ratio: Ratio, frame: Frame, inside: slice) -> Block:
     found = ratios.sides(ratio, frame, query.group)
     ticks = frame.ticks[inside]
-    above, below = (_stacked([both[place][inside] for both in found.values()], len(ticks)) for place in (0, 1))
     labels: tuple[Labels, ...] = tuple(found)  # type: ignore[arg-type]
+    above = _stacked([both[0][inside] for both in found.values()], len(ticks))
+    if ratios.is_per_second(ratio):
+        return Block(labels, ticks, ratios.quotient(ratio, above, np.array(ratio.window_s)))
+    below = _stacked([both[1][inside] for both in found.values()], len(ticks))
     return Block(labels, ticks, ratios.quotient(ratio, above, below), above, below)
 
 
@@ -126,7 +131,7 @@ def reduced(query: Query, block: Block, start_ms: int, bins: tuple[int, int]) ->
     never averaged."""
     origin, width = bins
     found = envelope(block.ticks, block.values, start_ms, width, origin)
-    mean = found.mean if query.ratio is None else _mean(query.ratio, block, start_ms, bins)
+    mean = found.mean if query.ratio is None or block.above is None else _mean(query.ratio, block, start_ms, bins)
     sides = None if block.side is None else envelope(block.ticks, block.side, start_ms, width, origin).maximum
     counts = None if block.count is None else envelope(block.ticks, block.count, start_ms, width, origin).maximum
     return [
@@ -151,8 +156,9 @@ def _mean(ratio: Ratio, block: Block, start_ms: int, bins: tuple[int, int]) -> F
     _, edges = slots(block.ticks, start_ms, bins[1], bins[0])
     if not len(edges):
         return np.zeros((len(block.labels), 0))
-    known = ~np.isnan(block.above + block.below)
-    return ratios.quotient(ratio, *(folded("sum", side, known, edges) for side in (block.above, block.below)))
+    known = known_in(block.above + block.below, edges)
+    counts = counted_in(block.values.shape, known, edges)
+    return ratios.quotient(ratio, *(folded("sum", side, known, edges, counts) for side in (block.above, block.below)))
 
 
 def _relation(sides: Floats) -> tuple[str | None, ...]:

@@ -47,5 +47,7 @@ def _away(buckets: Frame) -> Bools:
 
 def _of_rows(buckets: Sequence[Series], gained: Floats, away: Bools, q: float) -> Percentiles:
     edges, increases = together(buckets, gained, away)
-    increases[:, (np.isnan(gained) & ~away).any(axis=0)] = np.nan
+    spoiled = np.isnan(gained) & ~away
+    if spoiled.any():
+        increases[:, spoiled.any(axis=0)] = np.nan
     return quantiles(edges, increases, q)

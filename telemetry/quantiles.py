@@ -83,17 +83,23 @@ def quantiles(edges: Floats, increases: Floats, q: float) -> Percentiles:
 
 
 def _quantiles(edges: Floats, increases: Floats, q: float) -> tuple[Floats, Floats]:
-    known = ~np.isnan(increases)
-    reached = np.maximum.accumulate(np.where(known, increases, 0.0), axis=0)
-    below = np.concatenate((np.zeros((1, reached.shape[1])), reached[:-1]))
+    """Value and side of each column; +Inf is known in all."""
     rank = np.round(q * increases[-1], 9)  # 0.07 × 100 is 7, not 7.000000000000001, and belongs to that bucket
-    hit = np.argmax(known & (reached >= rank) & (reached > below), axis=0)
-    places = np.arange(len(edges))[:, np.newaxis]
-    before = np.where(known & (places < hit), places, -1).max(axis=0)
-    columns = np.arange(reached.shape[1])
+    if (rank > 0).all() and not np.isnan(increases).any() and (increases[1:] >= increases[:-1]).all():
+        hit = np.count_nonzero(increases < rank, axis=0)
+        before = hit - 1
+        reached = increases
+    else:
+        known = ~np.isnan(increases)
+        reached = np.maximum.accumulate(np.where(known, increases, 0.0), axis=0)
+        risen = np.diff(reached, axis=0, prepend=0.0) > 0
+        hit = np.argmax(known & (reached >= rank) & risen, axis=0)
+        places = np.arange(len(edges))[:, np.newaxis]
+        before = np.where(known & (places < hit), places, -1).max(axis=0)
+    columns = np.arange(len(rank))
     upper, lower = edges[hit], np.where(before >= 0, edges[before], np.nan)
     side = np.where(upper == INFINITE, ABOVE, np.where(before < 0, BELOW, BETWEEN))
-    start, end = below[hit, columns], reached[hit, columns]
+    start, end = np.where(hit > 0, reached[hit - 1, columns], 0.0), reached[hit, columns]
     with np.errstate(invalid="ignore"):
         between = lower + (upper - lower) * (rank - start) / (end - start)
     value = np.select([side == ABOVE, side == BELOW], [lower, upper], np.round(between, 12))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from telemetry import catalog, ratios
 from telemetry.counters import NOMINAL_PER_GAP
 from telemetry.frame import Floats, Ints
-from telemetry.model import PARTS, Fold, Kind, Metric, Ratio, Scope, Series, Unit, part
+from telemetry.model import Fold, Kind, Metric, Ratio, Scope, Series, Unit, part
 from telemetry.percentiles import WINDOW_MS, Labels
 from telemetry.rates import rate
 from telemetry.rollup import bins_of
@@ -93,7 +93,7 @@ class Query:
         if isinstance(self.metric, Ratio):
             return ratios.stored_names(self.metric)
         if self.metric.kind is Kind.HISTOGRAM:
-            return [part(self.metric, name).name for name in PARTS]
+            return [part(self.metric, "bucket").name]
         return [self.metric.name]
 
     def sources(self) -> list[str] | None:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from telemetry import catalog
-from telemetry.counters import increase, integral, trailing_increase, trailing_total
+from telemetry.counters import alike, increase, integral, trailing_increase, trailing_total
 from telemetry.frame import Bools, Floats, Frame
 from telemetry.model import Kind, Metric, Ratio, Series, Unit
 
@@ -25,7 +25,10 @@ def hold(values: Floats, gap_ms: Floats, ticks: Floats, read: Bools | None = Non
     read: bool[series, tick]; where the target was read, so that what it did not say then is unknown from there on.
     Without it a target counts as read where it has a value.
     """
-    last = last_known(~np.isnan(values) if read is None else read)
+    known = ~np.isnan(values) if read is None else read
+    if known.all():
+        return values
+    last = last_known(known)
     usable = (last >= 0) & (ticks - ticks[np.maximum(last, 0)] <= gap_ms[:, np.newaxis])
     return np.asarray(np.where(usable, np.take_along_axis(values, np.maximum(last, 0), axis=1), np.nan))
 
@@ -55,6 +58,8 @@ def totals(values: Floats, ticks: Floats, group: npt.NDArray[np.intp], sampled: 
     """
     order = np.argsort(group, kind="stable")
     starts = np.searchsorted(group[order], np.arange(int(np.max(group)) + 1))
+    if len(starts) == len(order):
+        return values[order]
     known = ~np.isnan(values)
     last = last_known(known if sampled is None else sampled)
     unknown = ~known & (last >= 0) & (ticks - ticks[np.maximum(last, 0)] <= SILENT_MS)
@@ -71,21 +76,32 @@ def contribution(frame: Frame, window_ms: float, *, whole: bool = True) -> Float
     """
     ticks = frame.ticks.astype(np.float64)
     gauges = np.array([_is_gauge(series.metric) for series in frame.series], dtype=bool)
+    if gauges.all() or not gauges.any():
+        gained = _over(frame, window_ms, change=bool(gauges.any()), whole=whole)
+        return hold(gained, frame.gap_ms, ticks, read=~np.isnan(frame.at_ms))
     gained = np.full(frame.values.shape, np.nan)
     for chosen, change in ((~gauges, False), (gauges, True)):
         rows = np.flatnonzero(chosen)
-        if len(rows):
-            part = frame.take(rows.tolist())
-            if window_ms <= 0:
-                gained[rows] = part.values
-            else:
-                counted = integral(part) if change else part
-                gained[rows] = trailing_increase(counted, window_ms) if whole else trailing_total(counted, window_ms)
+        gained[rows] = _over(frame.take(rows.tolist()), window_ms, change=change, whole=whole)
     return hold(gained, frame.gap_ms, ticks, read=~np.isnan(frame.at_ms))
+
+
+def _over(part: Frame, window_ms: float, *, change: bool, whole: bool) -> Floats:
+    """Contributions of counters, or of gauges (change), over a window; their values where there is none."""
+    if window_ms <= 0:
+        return part.values
+    counted = integral(part) if change else part
+    return trailing_increase(counted, window_ms) if whole else trailing_total(counted, window_ms)
 
 
 def _is_gauge(name: str) -> bool:
     return catalog.stored(name).kind is not Kind.COUNTER
+
+
+def _of(frame: Frame, names: frozenset[str]) -> Frame:
+    """The rows of these metrics; the frame itself where those are all."""
+    rows = [row for row, series in enumerate(frame.series) if series.metric in names]
+    return frame if len(rows) == len(frame.series) else frame.take(rows)
 
 
 def _names(terms: tuple[Metric, ...]) -> frozenset[str]:
@@ -130,6 +146,11 @@ def is_share(ratio: Ratio) -> bool:
     return not ratio.denominator and ratio.unit is Unit.RATIO
 
 
+def is_per_second(ratio: Ratio) -> bool:
+    """Whether a ratio divides by the seconds of its window, as many for every group."""
+    return not ratio.denominator and not is_share(ratio)
+
+
 def _watched(ratio: Ratio, frame: Frame, key: Key, window_ms: float) -> dict[Hashable, Floats]:
     """Seconds of all series of a share of time whose contribution is known, at each tick, by group."""
     names = _names(ratio.numerator)
@@ -162,25 +183,52 @@ def side(
 ) -> dict[Hashable, Floats]:
     """Σ of the terms' contributions at each tick, by group. whole: see `contribution`."""
     names = _names(terms)
-    part = frame.select(lambda series: series.metric in names)
+    part = _of(frame, names)
     if not len(part.series):
         return {}
     numbers: dict[Hashable, int] = {}
     group = np.array([numbers.setdefault(key(series), len(numbers)) for series in part.series], dtype=np.intp)
+    metrics = [frozenset((series.metric,)) for series in part.series]
+    if window_ms > 0 and all(metric.kind is Kind.COUNTER for metric in terms):
+        part, group, metrics = _merged(part, group)
     gained, ticks = contribution(part, window_ms, whole=whole), part.ticks.astype(np.float64)
     summed = totals(gained, ticks, group, sampled=~np.isnan(part.values))
     if len(names) > 1:
-        summed[_partial(part, ~np.isnan(gained), group, names)] = np.nan
+        summed[_partial(part, metrics, ~np.isnan(gained), group, names)] = np.nan
     return {name: summed[number] for name, number in numbers.items()}
 
 
-def _partial(part: Frame, known: Bools, group: npt.NDArray[np.intp], names: frozenset[str]) -> Bools:
+def _merged(part: Frame, group: npt.NDArray[np.intp]) -> tuple[Frame, npt.NDArray[np.intp], list[frozenset[str]]]:
+    """Counters of a group that share all samples and breaks as their sum, whose increase is the sum of theirs; the
+    group, and the metrics, of each row."""
+    rows: list[list[int]] = []
+    for same in alike(part):
+        by_group: dict[int, list[int]] = {}
+        for row in same:
+            by_group.setdefault(int(group[row]), []).append(row)
+        rows += by_group.values()
+    metrics = [frozenset(part.series[row].metric for row in some) for some in rows]
+    if len(rows) == len(part.series):
+        return part, group, [frozenset((series.metric,)) for series in part.series]
+    merged = part.take([some[0] for some in rows])
+    for row, some in enumerate(rows):
+        if len(some) > 1:
+            np.sum(part.values[some], axis=0, out=merged.values[row])
+    return merged, group[[some[0] for some in rows]], metrics
+
+
+def _partial(
+    part: Frame, metrics: list[frozenset[str]], known: Bools, group: npt.NDArray[np.intp], names: frozenset[str]
+) -> Bools:
     """Where a target has some of a side's metrics without the others, so that their sum is none: bool[group, tick]."""
     spoiled = np.zeros((int(np.max(group)) + 1, known.shape[1]), dtype=bool)
     terms: dict[tuple[int, str], dict[str, list[int]]] = {}
     for row, series in enumerate(part.series):
-        terms.setdefault((int(group[row]), series.target), {}).setdefault(series.metric, []).append(row)
+        for name in metrics[row]:
+            terms.setdefault((int(group[row]), series.target), {}).setdefault(name, []).append(row)
     for (number, _), rows in terms.items():
+        if len(rows) == len(names) and len({tuple(some) for some in rows.values()}) == 1:
+            continue  # the same rows tell of all
         here = np.array([known[index].any(axis=0) for index in rows.values()])
         spoiled[number] |= here.any(axis=0) & (here.sum(axis=0) < len(names))
     return spoiled
@@ -189,8 +237,13 @@ def _partial(part: Frame, known: Bools, group: npt.NDArray[np.intp], names: froz
 def quotient(ratio: Ratio, above: Floats, below: Floats) -> Floats:
     """The ratio of two sums; NaN where either is unknown or the lower one is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = above / below * ratio.scale + ratio.offset
-    return np.where(below > 0, found, np.nan)
+        found = above / below
+    if ratio.scale != 1:
+        found *= ratio.scale
+    if ratio.offset != 0:
+        found += ratio.offset
+    positive = below > 0
+    return found if positive.all() else np.where(positive, found, np.nan)
 
 
 def over(ratio: Ratio, frame: Frame, start_ms: float, end_ms: float) -> float:

@@ -20,17 +20,19 @@ from telemetry.summary import HOUR_MS, hour_of
 __all__ = ["Answer", "Source", "read", "slices", "stream"]
 
 Resolution = Literal["samples", "hours"]
-CELLS = 250_000
-"""Samples (series × ticks) read at once: they and what is worked out of them stay in the processor's cache."""
+CELLS = 2_000_000
+"""Samples (series × ticks) read at once."""
+CACHED = 400_000
+"""Samples that are worked on at once: they, and what comes in between, stay in the processor's cache."""
 LEADS = 4
 """A slice is so many times as long as what is read before it."""
 SHORT_MS = 2 * HOUR_MS
 """Ranges that are always read from samples: hours would make a point or two of them."""
 FEW_BINS = 36
 """With fewer bins of hours a chart says little: samples may take longer then, as they may for extremes."""
-SWIFT_MS, PATIENT_MS = 60.0, 400.0
+SWIFT_MS, PATIENT_MS = 60.0, 600.0
 """How long an answer from samples may take where hours serve as well, and where they do not."""
-STORED_NS, QUOTIENT_NS, HISTOGRAM_NS = 25.0, 90.0, 250.0
+STORED_NS, QUOTIENT_NS, HISTOGRAM_NS = 25.0, 50.0, 50.0
 """What a sample takes, with reading it: as it was stored, as part of a window, as part of a percentile."""
 
 
@@ -77,7 +79,7 @@ def _length(query: Query, found: hours.Sealed) -> int:
 
 def _from_samples(query: Query, source: Source, bins: Bins | None, length_ms: int) -> Answer:
     joiner = Joiner(query, bins)
-    for start, block in _blocks(query, source, _ranges(query, bins, length_ms)):
+    for start, block in _blocks(query, source, _ranges(query, bins, length_ms), bins, CACHED):
         joiner.add(start, block)
     lines = joiner.lines()
     binned = bins is not None and any(line.values is None for line in lines)
@@ -109,18 +111,32 @@ def stream(query: Query, source: Source, bounds: Sequence[tuple[int, int]] | Non
         yield whole(block) if bins is None else reduced(query, block, start, bins)
 
 
-def _blocks(query: Query, source: Source, ranges: Sequence[tuple[int, int]]) -> Iterator[tuple[int, Block]]:
-    """(start, block) of each range that has samples."""
-    counted = query.total and query.metric.kind is Kind.COUNTER and not query.rate and len(ranges) > 1
-    standing: dict[Series, float] = _begin(query, source) if counted else {}
+def _blocks(
+    query: Query, source: Source, ranges: Sequence[tuple[int, int]], bins: Bins | None = None, cells: int | None = None
+) -> Iterator[tuple[int, Block]]:
+    """(start, block) of each range that has samples; with `cells`, of pieces of so many."""
+    counted = query.total and query.metric.kind is Kind.COUNTER and not query.rate
+    standing: dict[Series, float] = _begin(query, source) if counted and len(ranges) > 1 else {}
     for start, end in ranges:
         asked = replace(query, start_ms=start, end_ms=end)
         frame = source.frame(query.stored(), start - query.lead_ms, end, query.sources())
-        block = evaluate(asked, frame, standing)
-        if counted:
+        for piece, own in _pieces(asked, frame, bins, None if counted else cells):
+            block = evaluate(piece, own, standing)
+            if len(block.ticks):
+                yield piece.start_ms, block
+        if counted and len(ranges) > 1:
             standing = standing | _newest(query, frame)
-        if len(block.ticks):
-            yield start, block
+
+
+def _pieces(query: Query, frame: Frame, bins: Bins | None, cells: int | None) -> Iterator[tuple[Query, Frame]]:
+    """Parts of a query with their part of a frame, which is not copied."""
+    size = frame.values.size
+    if cells is None or size <= cells:
+        yield query, frame
+        return
+    length = max((query.end_ms - query.start_ms) * cells // size, LEADS * query.lead_ms)
+    for start, end in _ranges(query, bins, length):
+        yield replace(query, start_ms=start, end_ms=end), frame.between(start - query.lead_ms, end)
 
 
 def _begin(query: Query, source: Source) -> dict[Series, float]:

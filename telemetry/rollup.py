@@ -53,11 +53,18 @@ def envelope(ticks: Ints, values: Floats, start_ms: int, width_ms: int, origin_m
     if not len(ticks):
         none = np.zeros((values.shape[0], 0))
         return Envelope(t_ms, none, none, none, none)
-    known = None if not np.isnan(values).any() and _filled(edges, len(ticks)) else ~np.isnan(values)
-    low, high, total = (folded(fold, values, known, edges) for fold in ("min", "max", "sum"))
+    known = known_in(values, edges)
+    counts = counted(values.shape, known, edges)
+    low, high, total = (folded(fold, values, known, edges, counts) for fold in ("min", "max", "sum"))
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean = total / counted(values.shape, known, edges)
-    return Envelope(t_ms, low, high, mean, _last(values, known, edges))
+        mean = total / counts
+    return Envelope(t_ms, low, high, mean, _last(values, known, edges, counts))
+
+
+def known_in(values: Floats, edges: Ints) -> Bools | None:
+    """Where values are known; None where all are, and no bin is empty: then nothing needs to be looked at twice."""
+    whole = not np.isnan(values).any() and (np.diff(np.append(edges, values.shape[1])) > 0).all()
+    return None if whole else ~np.isnan(values)
 
 
 def slots(ticks: Ints, start_ms: int, width_ms: int, origin_ms: int = 0) -> tuple[Ints, Ints]:
@@ -70,21 +77,21 @@ def slots(ticks: Ints, start_ms: int, width_ms: int, origin_ms: int = 0) -> tupl
     return t_ms, np.searchsorted(ticks, t_ms)
 
 
-def folded(fold: str, values: Floats, known: Bools | None, edges: Ints) -> Floats:
+def folded(fold: str, values: Floats, known: Bools | None, edges: Ints, counts: Ints) -> Floats:
     """ "min", "max" or "sum" of the known values of each bin: float64[series, bin], NaN where there is none.
 
-    known: None where every value is known and no bin is empty: then nothing is copied.
+    known: see `known_in`; counts: see `counted`.
     """
     filler, operation = _FOLDS[fold]
     if known is None:
         return np.asarray(operation.reduceat(values, edges, axis=1))
-    padded = np.concatenate((np.where(known, values, filler), np.full((values.shape[0], 1), filler)), axis=1)
-    found = operation.reduceat(padded, edges, axis=1)
-    return np.where(counted(values.shape, known, edges) > 0, found, np.nan)
+    padded = np.full((values.shape[0], values.shape[1] + 1), filler)
+    np.copyto(padded[:, :-1], values, where=known)
+    return np.where(counts > 0, operation.reduceat(padded, edges, axis=1), np.nan)
 
 
 def counted(shape: tuple[int, ...], known: Bools | None, edges: Ints) -> Ints:
-    """Known values of each bin: int64[series, bin], or one row that holds for all. known: see `folded`."""
+    """Known values of each bin: int64[series, bin], or one row that holds for all."""
     if known is None:
         return np.diff(np.append(edges, shape[1]))[np.newaxis, :]
     running = np.zeros((known.shape[0], known.shape[1] + 1), np.int64)
@@ -92,17 +99,12 @@ def counted(shape: tuple[int, ...], known: Bools | None, edges: Ints) -> Ints:
     return np.asarray(running[:, np.append(edges[1:], known.shape[1])] - running[:, edges])
 
 
-def _filled(edges: Ints, ticks: int) -> bool:
-    """Whether each bin has a tick."""
-    return bool((np.diff(np.append(edges, ticks)) > 0).all())
-
-
-def _last(values: Floats, known: Bools | None, edges: Ints) -> Floats:
+def _last(values: Floats, known: Bools | None, edges: Ints, counts: Ints) -> Floats:
     at_end = np.append(edges[1:], values.shape[1]) - 1
     if known is None:
         return np.asarray(values[:, at_end])
     newest = np.maximum.accumulate(np.where(known, np.arange(known.shape[1]), 0), axis=1)[:, at_end]
-    return np.where(counted(values.shape, known, edges) > 0, np.take_along_axis(values, newest, axis=1), np.nan)
+    return np.where(counts > 0, np.take_along_axis(values, newest, axis=1), np.nan)
 
 
 _FOLDS: dict[str, tuple[float, np.ufunc]] = {

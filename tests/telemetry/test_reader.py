@@ -320,3 +320,28 @@ def test_increases_over_any_split_add_up(steps: list[list[int | None]], cut: int
 def test_lines_of_any_kind_are_told_by_name() -> None:
     assert told(Line({}, np.array([1]), np.array([2.0])), "values") == [[2.0]]
     assert STEP_S * PER_HOUR == 3600
+
+
+@pytest.mark.parametrize(("metric", "more"), QUESTIONS)
+def test_pieces_of_a_reading_are_its_whole(
+    metric: Metric | Ratio, more: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is read at once may be worked on in parts, with what leads to them; a total of counters is not."""
+    source = Memory(frame(DAY))
+    query = question(metric, 0.4, 4.4, **{"width_ms": None, "points": 40} | more)
+    expected = near.answer(query, source.frame(query.stored(), query.start_ms - query.lead_ms, query.end_ms), 10_000)
+    pieces: list[Query] = []
+
+    def counting(query: Query, *given: object) -> near.Block:
+        pieces.append(query)
+        return near.evaluate(query, *given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(reader, "CACHED", 200)
+    monkeypatch.setattr(reader, "evaluate", counting)
+    monkeypatch.setattr(reader, "SHORT_MS", 6 * HOUR_MS)
+    source.read.clear()
+    same(reader.read(query, source).lines, expected)
+    assert len(source.read) == 1
+    assert (len(pieces) == 1) == (query.total and query.metric is engine.GENERATION_TOKENS and not query.rate)
+    assert (pieces[0].start_ms, pieces[-1].end_ms) == (query.start_ms, query.end_ms)
+    assert all(before.end_ms + 1 == after.start_ms for before, after in pairwise(pieces))
