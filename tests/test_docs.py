@@ -63,7 +63,7 @@ def test_make_targets_exist(page: Path) -> None:
 def test_commands_and_their_flags_exist(page: Path) -> None:
     for line in code(page):
         made = re.sub(r"\bmake (run|demo) ARGS=\"([^\"]*)\"", r"app.py \1 \2", line)
-        if found := re.search(r"\bapp\.py ([a-z]+)(.*)", made):
+        if found := re.search(r"\bapp\.py ([a-z-]+)(.*)", made):
             command, rest = found.groups()
             assert command in COMMANDS, line
             flags = set(re.findall(r"(--[a-z-]+)", rest.partition("#")[0]))

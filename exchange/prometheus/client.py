@@ -6,6 +6,7 @@ bytes, and takes whatever the server sends for an answer.
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -19,6 +20,7 @@ import numpy as np
 import requests
 from prometheus_api_client.exceptions import PrometheusApiClientException
 from prometheus_api_client.prometheus_connect import PrometheusConnect
+from urllib3.exceptions import ReadTimeoutError
 from urllib3.util.retry import Retry
 
 from exchange.prometheus.transport import Adapter, SourceError
@@ -105,12 +107,10 @@ class Source:
             raise SourceError(f"{self.name}: {error}") from error
         except PrometheusApiClientException as error:
             raise SourceError(f"{self.name}: {_sentence(str(error))}") from None
-        except requests.Timeout:
-            raise SourceError(f"{self.name}: no answer in time") from None
         except (requests.JSONDecodeError, KeyError, TypeError, UnicodeDecodeError):
             raise SourceError(f"{self.name}: this is no answer of a Prometheus") from None
         except requests.RequestException as error:
-            raise SourceError(f"{self.name}: cannot be reached ({_cause(error)})") from None
+            raise SourceError(f"{self.name}: {_cause(error)}") from None
         if not isinstance(found, list):
             raise SourceError(f"{self.name}: this is no answer of a Prometheus")
         return found
@@ -160,19 +160,29 @@ def _cut(samples: Samples, start_ms: int, end_ms: int) -> Samples:
 
 
 def _sentence(text: str) -> str:
-    """What an HTTP error of the client says, for people."""
+    """What an HTTP error of the client, which quotes the body as Python would, says for people."""
     match = _STATUS.match(text)
     if match is None:
         return text[:300]
     status = int(match[1])
-    found = re.search(r'"error"\s*:\s*"((?:[^"\\]|\\.)*)"', match[2])
-    told = _REASONS.get(status) or (found[1] if found else "")
+    told = _REASONS.get(status) or _told(match[2])
     return f"status {status}" + (f": {told[:300]}" if told else "")
+
+
+def _told(quoted_body: str) -> str:
+    """The error that a body states, if it is Prometheus's JSON."""
+    try:
+        body = json.loads(ast.literal_eval(quoted_body))
+        return str(body["error"])
+    except (ValueError, SyntaxError, KeyError, TypeError):
+        return ""
 
 
 def _cause(error: Exception) -> str:
     """The innermost reason, without the address, which may hold a password."""
     reason: Any = error.args[0] if error.args else error
     reason = getattr(reason, "reason", reason)
-    text = str(reason)
-    return text.rpartition(": ")[2][:200] if text else type(error).__name__
+    if isinstance(error, requests.Timeout) or isinstance(reason, ReadTimeoutError):
+        return "no answer in time"
+    text = str(reason).rpartition(": ")[2][:200]
+    return f"cannot be reached ({text or type(error).__name__})"

@@ -60,13 +60,14 @@ def discover(source: Source, wanted: Range, target_of: Namer) -> Found:
 def counted(source: Source, scrape: Scrape, wanted: Range) -> dict[int, int]:
     """Hour → samples that the source has of a scrape, hours without any left out.
 
-    Name by name: a count over time has no name, so two of them at once would be two equal series.
+    Name by name: a count over time has no name, so two of them at once would be two equal series. A sample at the very
+    edge of two hours belongs to the later one.
     """
     found: Counter[int] = Counter()
     everything = sorted(scrape.names)
     for first in range(0, len(everything), AT_ONCE):
         names = everything[first : first + AT_ONCE]
-        terms = (f"(sum(count_over_time({_selector(scrape, [name])}[1h])) or vector(0))" for name in names)
+        terms = (f"(sum(count_over_time({_selector(scrape, [name])}[1h] offset 1ms)) or vector(0))" for name in names)
         for samples in source.stepped(" + ".join(terms), wanted.start + HOUR_MS, wanted.end, HOUR_MS // 1000):
             for at, count in zip(samples.t_ms.tolist(), samples.values.tolist(), strict=True):
                 found[at - HOUR_MS] += round(count)
