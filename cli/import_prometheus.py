@@ -16,7 +16,7 @@ from exchange.prometheus import work
 from exchange.prometheus.client import Source
 from exchange.prometheus.scrapes import Found, host_of, name_of
 from exchange.prometheus.transport import SourceError
-from exchange.prometheus.work import EMPTY, HELD, IMPORTED, OLDER, Outcome, Range
+from exchange.prometheus.work import AHEAD, EMPTY, HELD, IMPORTED, OLDER, Outcome, Range
 from pipeline.ingest import Ingest
 from settings import Settings
 from settings.forms import RefusedError, entry_name
@@ -31,7 +31,7 @@ HOUR = "%Y-%m-%d %H:%MZ"
 SAID = {
     IMPORTED: "imported",
     HELD: "refused: the store has something in these hours already",
-    OLDER: "refused: the store has something later of the same target, and counters only rise; give it another name",
+    OLDER: "refused: the same target has begun to be recorded meanwhile; run it again, under another name",
     EMPTY: "empty at the source",
 }
 
@@ -153,9 +153,10 @@ class Progress:
 
     def tell(self, outcome: Outcome) -> None:
         """One more hour."""
-        self._hours[outcome.what] += 1
-        self._targets.setdefault(outcome.target, Counter())[outcome.what] += 1
-        self._samples += outcome.samples
+        if outcome.what != AHEAD:
+            self._hours[outcome.what] += 1
+            self._targets.setdefault(outcome.target, Counter())[outcome.what] += 1
+            self._samples += outcome.samples
         if sys.stderr.isatty():
             done = sum(self._hours.values())
             text = (

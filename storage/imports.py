@@ -28,6 +28,8 @@ from telemetry.model import Kind, Series
 from telemetry.summary import HOUR_MS, Summaries, hour_of, lead_ms, summarise
 
 FACT, OFFSET = schema.fact.c, schema.offset.c
+EVER = -(2**62)
+"""Before every tick."""
 
 
 @dataclass(frozen=True)
@@ -85,31 +87,40 @@ class Imports:
     def before(self, target: str, hour: int) -> Before:
         """Where the target's counters stood at the end of everything that is stored of it before this hour."""
         with self._database.reading() as connection:
-            self._layouts.refresh(connection)
-            known = {
-                number: one
-                for number, one in self._layouts.series().items()
-                if one.target == target and catalog.stored(one.metric).kind is Kind.COUNTER
-            }
-            sealed = (CLOCK.target == target, CLOCK.hour < hour)
-            last = connection.execute(
-                select(CLOCK.hour, CLOCK.last_tick).where(*sealed).order_by(CLOCK.hour.desc()).limit(1)
-            ).first()
-            values = _last_of(connection, known, CHUNK.series, CHUNK.hour, CHUNK.last, hour, CHUNK.n > 0)
-            offsets = _last_of(connection, known, OFFSET.series, OFFSET.tick, OFFSET.offset, hour)
-            hot = (HOT.target == target, HOT.tick < hour, HOT.tick > (-(2**62) if last is None else last.last_tick))
-            edges = connection.execute(select(func.min(HOT.tick), func.max(HOT.tick)).where(*hot)).one()
-            ticks = [one for one in (None if last is None else last.last_tick, edges[1]) if one is not None]
-            found = dict(values)
-            if edges[0] is not None:
-                own = frozenset(known.values())
-                dialect = self._database.dialect
-                frame = history.frame(
-                    connection, dialect, self._layouts, own.__contains__, [target], edges[0], hour - 1
-                )
-                found |= _last_values(frame)
-        counters = {one: (value, offsets[one]) for one, value in found.items() if one in offsets}
-        return Before(max(ticks, default=None), counters)
+            known = self._counters(connection, target)
+            sealed, older = (CHUNK.hour < hour, CHUNK.n > 0), (OFFSET.tick < hour,)
+            values = _edge(connection, known, CHUNK.series, CHUNK.hour, CHUNK.last, sealed, func.max)
+            offsets = _edge(connection, known, OFFSET.series, OFFSET.tick, OFFSET.offset, older, func.max)
+            mine = (CLOCK.target == target, CLOCK.hour < hour)
+            last = connection.scalar(select(func.max(CLOCK.last_tick)).where(*mine))
+            rows = (HOT.target == target, HOT.tick < hour, HOT.tick > (EVER if last is None else last))
+            first, newest = connection.execute(select(func.min(HOT.tick), func.max(HOT.tick)).where(*rows)).one()
+            if first is not None:
+                values |= _known_of(self._frame(connection, target, known, first, hour - 1), -1)
+        counters = {one: (value, offsets[one]) for one, value in values.items() if one in offsets}
+        return Before(last if newest is None else newest, counters)
+
+    def after(self, target: str, hour: int) -> dict[Series, tuple[float, float]]:
+        """(value, offset) of the first number that each of the target's counters has from this hour on."""
+        with self._database.reading() as connection:
+            known = self._counters(connection, target)
+            sealed, later = (CHUNK.hour >= hour, CHUNK.n > 0), (OFFSET.tick >= hour,)
+            rows = (HOT.target == target, HOT.tick >= hour)
+            first, last = connection.execute(select(func.min(HOT.tick), func.max(HOT.tick)).where(*rows)).one()
+            values = {} if first is None else _known_of(self._frame(connection, target, known, first, last), 0)
+            values |= _edge(connection, known, CHUNK.series, CHUNK.hour, CHUNK.first, sealed, func.min)
+            offsets = _edge(connection, known, OFFSET.series, OFFSET.tick, OFFSET.offset, later, func.min)
+        return {one: (value, offsets.get(one, 0.0)) for one, value in values.items()}
+
+    def _counters(self, connection: Connection, target: str) -> dict[int, Series]:
+        self._layouts.refresh(connection)
+        return {
+            number: one for number, one in self._layouts.series().items() if one.target == target and _is_counter(one)
+        }
+
+    def _frame(self, connection: Connection, target: str, known: Mapping[int, Series], start: int, end: int) -> Frame:
+        wanted = frozenset(known.values()).__contains__
+        return history.frame(connection, self._database.dialect, self._layouts, wanted, [target], start, end)
 
     def write(self, imported: ImportedHour) -> bool:
         """Write an hour, all or nothing; False when the target has something in this hour already.
@@ -215,30 +226,28 @@ def _is_held(connection: Connection, target: str, hour: int) -> bool:
     return connection.scalar(sealed) is not None or bool(_hot_hours(connection, target, hour, hour + HOUR_MS))
 
 
-def _last_of(
-    connection: Connection, known: Mapping[int, Series], series: Any, at: Any, value: Any, before: int, *only: Any
+def _is_counter(series: Series) -> bool:
+    metric = catalog.find(series.metric)
+    return metric is not None and metric.kind is Kind.COUNTER
+
+
+def _edge(
+    connection: Connection, known: Mapping[int, Series], series: Any, at: Any, value: Any, only: Any, edge: Any
 ) -> dict[Series, float]:
-    """The last value of each series before an instant, from a table of (series, at, value)."""
+    """The first (func.min) or last (func.max) value of each series, from a table of (series, at, value)."""
     found: dict[Series, float] = {}
     for some in parts(sorted(known)):
-        newest = (
-            select(series.label("one"), func.max(at).label("at"))
-            .where(series.in_(some), at < before, *only)
-            .group_by(series)
-            .subquery()
-        )
-        query = select(series, value).join(newest, (newest.c.one == series) & (newest.c.at == at))
+        at_edge = select(series.label("one"), edge(at).label("at")).where(series.in_(some), *only).group_by(series)
+        chosen = at_edge.subquery()
+        query = select(series, value).join(chosen, (chosen.c.one == series) & (chosen.c.at == at))
         found |= {known[number]: last for number, last in connection.execute(query).all() if last is not None}
     return found
 
 
-def _last_values(frame: Frame) -> dict[Series, float]:
-    found = {}
-    for series, values in zip(frame.series, frame.values, strict=True):
-        known = values[~np.isnan(values)]
-        if len(known):
-            found[series] = float(known[-1])
-    return found
+def _known_of(frame: Frame, place: int) -> dict[Series, float]:
+    """The first (0) or last (-1) number of each series that has one."""
+    known = ((series, values[~np.isnan(values)]) for series, values in zip(frame.series, frame.values, strict=True))
+    return {series: float(values[place]) for series, values in known if len(values)}
 
 
 def _hold(connection: Connection, target: str, name: str, value: str, hour: int) -> None:

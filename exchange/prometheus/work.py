@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from exchange.prometheus.client import SLICE_MS, Samples, Source, quoted, selector
+from exchange.prometheus.fit import Ends, Fit, fitted
 from exchange.prometheus.hours import MakeUnwrapper, Merged, Reader, merged
 from exchange.prometheus.names import INSTANCE, JOB, NAME, pattern
 from exchange.prometheus.pages import Pages
@@ -16,7 +18,7 @@ from telemetry.summary import HOUR_MS
 
 SETTLED_MS = 300_000
 """So long after its end an hour is imported: the source may still be writing it."""
-IMPORTED, HELD, OLDER, EMPTY = "imported", "held", "older", "empty"
+IMPORTED, HELD, OLDER, EMPTY, AHEAD = "imported", "held", "older", "empty", "ahead"
 SOURCE_FACT = "imported_from"
 AT_ONCE = 20
 """Names that one question counts."""
@@ -36,8 +38,8 @@ class Range:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a target's hour: one of IMPORTED, HELD (something is there), OLDER (something later is there, and
-    counters only rise), EMPTY (the source has nothing). samples: numbers written."""
+    """What became of a target's hour: one of IMPORTED, HELD (something is there), OLDER (something later has come while
+    it was imported), EMPTY (the source has nothing); AHEAD: it was only looked at so far. samples: numbers written."""
 
     target: str
     hour: int
@@ -92,35 +94,44 @@ class _Target:
     ) -> None:
         self._source, self._imports, self._target = source, imports, target
         self._scrapes, self._unwrapper = scrapes, unwrapper
-        self._readers: list[Reader] | None = None
 
     def run(self, wanted: Range) -> Iterator[Outcome]:
         held = self._imports.held(self._target, wanted.start, wanted.end)
-        for hour in wanted.hours():
-            if hour in held:
-                self._readers = None
-                yield Outcome(self._target, hour, HELD)
-            elif self._imports.first_after(self._target, hour) is not None:
-                self._readers = None
-                yield Outcome(self._target, hour, OLDER)
+        for is_held, hours in groupby(wanted.hours(), held.__contains__):
+            if is_held:
+                yield from (Outcome(self._target, hour, HELD) for hour in hours)
             else:
-                yield self._hour(hour)
+                yield from self._stretch(list(hours))
 
-    def _hour(self, hour: int) -> Outcome:
-        if self._readers is None:
-            self._readers = self._begin(hour)
-        found = merged([reader.hour(hour) for reader in self._readers])
+    def _stretch(self, hours: Sequence[int]) -> Iterator[Outcome]:
+        """Hours without anything, one after the other. Where something follows, they are read twice: only then is it
+        known from where their counters must begin to end where those that follow do."""
+        following = self._imports.first_after(self._target, hours[-1])
+        before = self._imports.before(self._target, hours[0])
+        fit = Fit()
+        if following is not None:
+            ends, readers = Ends(), self._begin(hours[0], before)
+            for hour in hours:
+                ends.see(merged([reader.hour(hour) for reader in readers]))
+                yield Outcome(self._target, hour, AHEAD)
+            fit = fitted(ends, before.counters, self._imports.after(self._target, following))
+        readers = self._begin(hours[0], before)
+        for hour in hours:
+            if following is None and self._imports.first_after(self._target, hour) is not None:
+                yield Outcome(self._target, hour, OLDER)
+                continue
+            yield self._hour(hour, readers, fit)
+
+    def _hour(self, hour: int, readers: Sequence[Reader], fit: Fit) -> Outcome:
+        found = fit.of(merged([reader.hour(hour) for reader in readers]))
         if not len(found.ticks) or not found.series:
             return Outcome(self._target, hour, EMPTY)
-        if not self._imports.write(self._imported(hour, found, self._readers)):
-            self._readers = None
+        if not self._imports.write(self._imported(hour, found, readers)):
             return Outcome(self._target, hour, HELD)
-        known = int((found.values == found.values).sum())
-        return Outcome(self._target, hour, IMPORTED, known)
+        return Outcome(self._target, hour, IMPORTED, int((found.values == found.values).sum()))
 
-    def _begin(self, hour: int) -> list[Reader]:
+    def _begin(self, hour: int, before: Before) -> list[Reader]:
         """Readers that go on from what stands before this hour."""
-        before = self._imports.before(self._target, hour)
         readers = [self._reader(scrape, before) for scrape in self._scrapes]
         if before.tick is not None and before.tick >= hour - SLICE_MS:
             for reader in readers:

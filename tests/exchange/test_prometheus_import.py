@@ -11,7 +11,7 @@ import pytest
 from exchange.prometheus import work
 from exchange.prometheus.client import Source
 from exchange.prometheus.scrapes import name_of
-from exchange.prometheus.work import EMPTY, HELD, IMPORTED, Outcome, Range
+from exchange.prometheus.work import AHEAD, EMPTY, HELD, IMPORTED, Outcome, Range
 from pipeline.ingest import Ingest
 from storage.imports import Imports
 from storage.store import Store, open_store
@@ -264,3 +264,62 @@ def test_hours_without_samples_are_empty(source: Source, store: Store) -> None:
     outcomes = imported(source, store, wanted)
     assert [one.what for one in outcomes] == [EMPTY, IMPORTED] * 2
     assert outcomes[1].samples == 8 * PER_HOUR
+
+
+def values_of(store: Store) -> tuple[tuple[Series, ...], np.ndarray]:
+    frame = store.frame(lambda _: True, None, T0, T0 + HOURS * HOUR)
+    return frame.series, frame.values
+
+
+def seal_all(store: Store) -> list[tuple[str, int]]:
+    due = store.due(T0 + 100 * HOUR)
+    for target, hour in due:
+        assert store.seal(target, hour, T0 + 100 * HOUR)
+    return due
+
+
+def test_what_is_older_than_what_is_there(source: Source, store: Store, tmp_path: Path) -> None:
+    """The last hour first, then the two before it: every increase is what it is when all come in order."""
+    imported(source, store)
+    other = open_store(f"sqlite:///{tmp_path}/other.db", writer=True, now_ms=T0)
+    last, older = Range(T0 + 2 * HOUR, T0 + 3 * HOUR), Range(T0, T0 + 2 * HOUR)
+    assert {one.what for one in imported(source, other, last)} == {IMPORTED}
+    assert [one.what for one in imported(source, other, older)] == [AHEAD, AHEAD, IMPORTED, IMPORTED] * 2
+    assert seal_all(other) == [("head:8000", last.start), ("spark-01", last.start)]
+    series, wanted = values_of(store)
+    same, got = values_of(other)
+    assert same == series
+    for one, ours, theirs in zip(series, got, wanted, strict=True):
+        apart = (ours - theirs)[~np.isnan(theirs)]
+        if one.metric.endswith(("_total", "_bucket", "_sum", "_count")):
+            begins = np.flatnonzero(~np.isnan(theirs) & (ticks_of(store) >= last.start))[0]
+            assert ours[begins] == 0.0
+            assert apart == pytest.approx(np.full(len(apart), -theirs[begins]), abs=1e-3, rel=1e-9), one
+        else:
+            assert (apart == 0.0).all(), one
+    hours = [one.summaries(lambda _: True, None, T0, T0 + HOURS * HOUR - 1) for one in (store, other)]
+    assert hours[1].gain == pytest.approx(hours[0].gain, rel=1e-9, abs=1e-3)
+    assert hours[1].seconds.tolist() == hours[0].seconds.tolist()
+    assert {(one.series, one.tick, one.reason) for one in other.offsets(T0, last.start - 1)} == {
+        (one.series, one.tick, one.reason) for one in store.offsets(T0, last.start - 1)
+    }
+    other.close()
+
+
+def ticks_of(store: Store) -> np.ndarray:
+    return store.frame(lambda _: True, None, T0, T0 + HOURS * HOUR).ticks
+
+
+def test_what_is_older_goes_on_where_it_was_stopped(source: Source, store: Store, tmp_path: Path) -> None:
+    other = open_store(f"sqlite:///{tmp_path}/other.db", writer=True, now_ms=T0)
+    last, older = Range(T0 + 2 * HOUR, T0 + 3 * HOUR), Range(T0, T0 + 2 * HOUR)
+    for one in (store, other):
+        imported(source, one, last)
+    imported(source, store, older)
+    found = work.discover(source, older, lambda instance, kind: name_of(instance, kind, {}))
+    begun = work.run(source, Imports(other), found.scrapes, older, Ingest)
+    assert [next(begun).what for _ in range(3)] == [AHEAD, AHEAD, IMPORTED]
+    begun.close()
+    assert [one.what for one in imported(source, other, older)][:3] == [HELD, AHEAD, IMPORTED]
+    assert everything(other) == everything(store)
+    other.close()
