@@ -60,8 +60,8 @@ CASES: list[tuple[str, str, Any]] = [
     ("time", f"m.instantText({NOV + 7}, {NOV + 400 * DAY})", "26 Nov 2026 22:13:20.007"),
     ("time", f"m.spanText([{NOV}, {NOV + HOUR}], {NOV})", "26 Nov 22:13:20 – 23:13:20"),
     ("time", f"m.spanText([{NOV}, {NOV + 2 * HOUR}], {NOV})", "26 Nov 22:13:20 – 27 Nov 00:13:20"),
-    ("time", "[900, 1000, 90000, 900000, 7200000, 86400000, 604800000, 5400000].map(m.lengthText)",
-     ["0.9 s", "1 s", "1.5 min", "15 min", "2 h", "1 day", "7 days", "1.5 h"]),
+    ("time", "[900, 1000, 118000, 900000, 7200000, 86400000, 604800000, 5400000, 172799999].map(m.lengthText)",
+     ["0.9 s", "1 s", "1 min 58 s", "15 min", "2 h", "1 day", "7 days", "1 h 30 min", "2 days"]),
     ("time", f"m.inputText({NOV})", "2026-11-26T22:13:20"),
     ("time", "m.fromInput('2026-11-26T22:13:20')", NOV),
     ("time", "m.fromInput('')", None),
@@ -105,6 +105,7 @@ CASES: list[tuple[str, str, Any]] = [
     ("lines", "m.joined([{ step_ms: 1, series: [] }, { step_ms: 5, unit: 'w', series: [1] }])",
      {"step_ms": 5, "unit": "w", "series": [1]}),
     # Drawing.
+    ("draw", "[[], [3], [5, 1, 3], [4, 2]].map(m.median)", [0, 3, 3, 4]),
     ("draw", f"m.runs({LINE}, [0, 9000], 0)", [[0, 2], [3, 3]]),
     ("draw", f"m.runs({LINE}, [5000, 9000], 0)", [[3, 3]]),
     ("draw", "[[0.5, 0.25], [20, 10], [-2, 1], [0.001, 0.0005]].map((a) => m.tickText(...a))",

@@ -7,6 +7,7 @@ import { Chart } from "./chart.js";
 import { Drawer } from "./drawer.js";
 import { useTables } from "./format.js";
 import { Notes } from "./notes.js";
+import { closePops } from "./pop.js";
 import { Readout } from "./readout.js";
 import { Strip } from "./strip.js";
 import { TableView } from "./table.js";
@@ -51,6 +52,7 @@ export class Explorer extends Steps {
     removeEventListener("popstate", this.popped);
     document.removeEventListener("visibilitychange", this.seen);
     this.forget();
+    closePops();
     this.charts.forEach((chart) => chart.close());
     this.place.remove();
     tellZoomed(false);

@@ -9,6 +9,11 @@ function shut(event) {
   open.close();
 }
 
+// The page is left: nothing stays open, and nothing is held on to.
+export function closePops() {
+  open?.close();
+}
+
 export class Pop {
   // fill(box): writes the content each time it opens.
   constructor(label, className, fill) {

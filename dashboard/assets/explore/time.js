@@ -37,12 +37,17 @@ export function spanText([start, end], now) {
   return `${instantText(start, now)} – ${same ? instantText(end, now).split(" ").at(-1) : instantText(end, now)}`;
 }
 
-// A length in words: "15 min", "2 h", "7 days".
+const LENGTHS = [["days", DAY], ["h", HOUR], ["min", MINUTE], ["s", SECOND]];
+
+// A length in words: "15 min", "1 min 58 s", "7 days"; below ten of a unit with what is left over.
 export function lengthText(milliseconds) {
-  const units = [["days", DAY], ["h", HOUR], ["min", MINUTE], ["s", SECOND]];
-  const [word, size] = units.find(([, one]) => milliseconds >= one) ?? units.at(-1);
-  const count = milliseconds / size, shown = count < 10 && !Number.isInteger(count) ? count.toFixed(1) : Math.round(count);
-  return `${shown} ${Number(shown) === 1 && word === "days" ? "day" : word}`;
+  const at = LENGTHS.findIndex(([, size]) => milliseconds >= size);
+  if (at < 0 || LENGTHS[at][0] === "s") return `${Math.round(milliseconds / 100) / 10} s`;
+  const [word, size] = LENGTHS[at], [small, least] = LENGTHS[at + 1];
+  let count = Math.floor(milliseconds / size), rest = Math.round((milliseconds - count * size) / least);
+  if (rest * least === size) [count, rest] = [count + 1, 0];
+  const first = `${count} ${count === 1 && word === "days" ? "day" : word}`;
+  return rest && count < 10 ? `${first} ${rest} ${small}` : first;
 }
 
 // What an input of type datetime-local shows and gives.
