@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from storage.hot import Piece
 from storage.late import Late
 from storage.layouts import Layouts
 from storage.plan import Plan, make_plan
+from storage.read import HOT
 from storage.sealed import CLOCK, Sealed
 from storage.summaries import COLUMNS
 from telemetry.model import Series
@@ -67,7 +67,7 @@ class Sealer:
             before = self._look(target, hour)
             if _is_done(before, hour):
                 return False
-            rows = self._rows(before, hour)
+            rows = self._rows(before, target, hour)
             reading = _reading(before, rows, hour)
             if not len(reading.ticks):
                 return False
@@ -87,14 +87,18 @@ class Sealer:
             hours = sealed.gather(connection, plan, start, hour + HOUR_MS - 1)
             return Before(_state(connection, target, hour), sequence, plan, known, start, hours)
 
-    def _rows(self, before: Before, hour: int) -> Piece:
+    def _rows(self, before: Before, target: str, hour: int) -> Piece:
         """The rows of the hour and of what leads to it, each slice in a transaction of its own."""
         found: list[Piece] = []
-        edges = [before.start, *range(hour, hour + HOUR_MS + 1, SLICE_MS)]
-        dialect, clean = self._database.dialect, before.hours.clean
-        for low, high in pairwise(edges):
+        at: int | None = before.start
+        while at is not None:
             with self._database.reading() as connection:
-                found += hot.pieces(connection, dialect, before.plan, clean, low, high - 1)
+                at = connection.scalar(hot.FIRST.where(HOT.target == target, HOT.tick >= at, HOT.tick < hour + HOUR_MS))
+                if at is not None:
+                    stop = min(at + SLICE_MS, hour + HOUR_MS)
+                    dialect, clean = self._database.dialect, before.hours.clean
+                    found += hot.pieces(connection, dialect, before.plan, clean, at, stop - 1)
+                    at = stop
         return hot.joined(found)
 
     def _prepared(

@@ -18,6 +18,8 @@ import pytest
 from storage.errors import StoreBusy
 from storage.records import Batch, Row
 from storage.store import Store
+from telemetry.summary import HOUR_MS
+from tests.storage.test_store_seal import assert_same
 from tests.storage.worlds import NOW, SECOND, scribe_values, series
 
 ROOT = Path(__file__).parents[2]
@@ -25,9 +27,9 @@ TARGETS = 6
 Open = Callable[..., Store]
 
 
-def scribe(url: str, ticks: int, prune_every: int = 0) -> subprocess.Popen[str]:
+def scribe(url: str, ticks: int, step_ms: int = SECOND) -> subprocess.Popen[str]:
     """A process that commits tick after tick; see `scribe`."""
-    command = [sys.executable, "-m", "tests.storage.scribe", url, str(TARGETS), str(ticks), str(prune_every)]
+    command = [sys.executable, "-m", "tests.storage.scribe", url, str(TARGETS), str(ticks), str(step_ms)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
 
 
@@ -60,9 +62,9 @@ def test_a_reader_follows_a_writer_in_another_process(store: Store, opened: Open
     assert ticks == list(range(200))
 
 
-def kill_after(url: str, lines: int, prune_every: int) -> list[int]:
+def kill_after(url: str, lines: int, step_ms: int) -> list[int]:
     """Kill -9 a scribe when it has acknowledged so many ticks; all that it acknowledged until it died."""
-    with scribe(url, 10**6, prune_every) as writer:
+    with scribe(url, 10**6, step_ms) as writer:
         assert writer.stdout is not None
         told = [writer.stdout.readline() for _ in range(lines)]
         os.kill(writer.pid, signal.SIGKILL)
@@ -71,43 +73,60 @@ def kill_after(url: str, lines: int, prune_every: int) -> list[int]:
     return [int(line.split()[1]) for line in told if line.endswith("\n")]
 
 
-def check_after_kill(opened: Open, acknowledged: list[int]) -> None:
-    """The store opens, is sound, and holds every acknowledged tick and at most one whole tick more."""
-    store = opened()
+def check_after_kill(store: Store, acknowledged: int, step_ms: int) -> None:
+    """The store is sound, and holds every tick once, up to the last acknowledged one or one more."""
     with closing(sqlite3.connect(store._database.dialect.path)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    last = acknowledged[-1]
-    for tick in acknowledged:
-        assert found(store, tick) == expected(tick)
-    beyond = {(row.tick - NOW) // SECOND for row in store.rows(start=NOW + (last + 1) * SECOND)}
-    assert beyond <= {last + 1}
-    for tick in beyond:
-        assert found(store, tick) == expected(tick)
+    frame = store.frame(["a", "b", "c"], None, 0, 2**62)
+    ticks = ((frame.ticks - NOW) // step_ms).tolist()
+    assert ticks == list(range(len(ticks)))
+    assert len(ticks) in (acknowledged + 1, acknowledged + 2)
+    for n in range(TARGETS):
+        lines = [frame.values[frame.row(one)].tolist() for one in series(f"t{n}", "a", "b", "c")]
+        assert list(map(list, zip(*lines, strict=True))) == [scribe_values(tick, n) for tick in ticks]
     sequences = [commit.sequence for commit in store.commits_after(0, limit=10**6)]
     assert sequences == list(range(sequences[0], sequences[-1] + 1))
-    events = [int(event.text) for event in store.events(NOW, NOW + 10**9, limit=10**6)]
-    assert events == list(range(last + 1 + len(beyond)))
-    store.close()
+    events = [int(event.text) for event in store.events(NOW, 2**62, limit=10**6)]
+    assert events == ticks
 
 
-def kill_repeatedly(opened: Open, url: str, times: int, seed: int, prune_every: int) -> None:
+def kill_repeatedly(opened: Open, url: str, times: int, seed: int, step_ms: int) -> Store:
     """Kill scribe after scribe, each of which goes on where the one before stopped."""
     chance = random.Random(seed)
     opened()
     for _ in range(times):
-        acknowledged = kill_after(url, chance.randrange(1, 120), prune_every)
-        kept = acknowledged[-40:] if prune_every else acknowledged
-        check_after_kill(opened, kept)
+        acknowledged = kill_after(url, chance.randrange(1, 120), step_ms)
+        store = opened()
+        check_after_kill(store, acknowledged[-1], step_ms)
+    return store
 
 
 def test_killed_processes_lose_nothing_acknowledged(opened: Open, url: str) -> None:
-    kill_repeatedly(opened, url, times=5, seed=1, prune_every=7)
+    kill_repeatedly(opened, url, times=5, seed=1, step_ms=SECOND)
+
+
+def check_sealed(store: Store, acknowledged_ms: int) -> None:
+    """Hours were sealed, and rows deleted; and what remains to be sealed changes nothing."""
+    before = store.frame(["a", "b", "c"], None, 0, 2**62)
+    assert store.sealed(0, 2**62)
+    assert len(store.rows()) < TARGETS * len(before.ticks)
+    for target, hour in store.due(acknowledged_ms):
+        assert store.seal(target, hour, acknowledged_ms)
+    store.prune(acknowledged_ms)
+    assert_same(store.frame(["a", "b", "c"], None, 0, 2**62), before)
+
+
+def test_killed_processes_lose_nothing_while_they_seal(opened: Open, url: str) -> None:
+    store = kill_repeatedly(opened, url, times=5, seed=4, step_ms=120 * SECOND)
+    check_sealed(store, store.rows()[-1].tick + HOUR_MS)
 
 
 @pytest.mark.live
-@pytest.mark.parametrize("prune_every", [0, 5])
-def test_fifty_killed_processes_lose_nothing_acknowledged(opened: Open, url: str, prune_every: int) -> None:
-    kill_repeatedly(opened, url, times=25, seed=2 + prune_every, prune_every=prune_every)
+@pytest.mark.parametrize("step_ms", [SECOND, 120 * SECOND])
+def test_fifty_killed_processes_lose_nothing_acknowledged(opened: Open, url: str, step_ms: int) -> None:
+    store = kill_repeatedly(opened, url, times=50, seed=2, step_ms=step_ms)
+    if step_ms > SECOND:
+        check_sealed(store, store.rows()[-1].tick + HOUR_MS)
 
 
 def test_many_threads_read_and_write(store: Store, opened: Open) -> None:

@@ -251,7 +251,7 @@ def test_two_sealers_at_once(store: Store, opened: Open) -> None:
     before = sealer._look("a", NOW)
     assert opened().seal("a", NOW, LATER)
     drop_rows(store)
-    rows = sealer._rows(before, NOW)
+    rows = sealer._rows(before, "a", NOW)
     assert len(rows.ticks) == 0
     assert not sealer._write(before, {"target": "a", "hour": NOW}, [])
     assert store.frame(["x"], None, NOW, END).values.tolist() == [[1, 2]]
