@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from runs.coverage import touched
@@ -13,8 +13,6 @@ from telemetry.counters import increase, integral
 from telemetry.frame import Frame
 from telemetry.model import Series, Unit
 
-WHOLE = "sys_total"
-"""The rail that is the whole machine."""
 NO_TOKEN = "no output token came"
 
 ENERGY = Number(
@@ -88,25 +86,22 @@ def _why(system: Spent, gpus: Spent, nodes: int) -> str:
 
 
 def _system(stretch: Stretch) -> Spent:
-    power = of(stretch.machines, host.SYSTEM_POWER).select(_is_whole)
-    counted = [one for one in stretch.spent(host.SYSTEM_ENERGY) if _is_whole(one[0])]
-    return _better("whole machines", _by_node(counted), _integrated(stretch, power))
+    return _better(stretch, "whole machines", stretch.spent(host.SYSTEM_ENERGY), stretch.system_power)
 
 
 def _gpus(stretch: Stretch) -> Spent:
-    power = of(stretch.machines, gpu.GPU_POWER)
-    return _better("GPUs only", _by_node(stretch.spent(gpu.GPU_ENERGY)), _integrated(stretch, power))
+    return _better(stretch, "GPUs only", stretch.spent(gpu.GPU_ENERGY), lambda: of(stretch.machines, gpu.GPU_POWER))
 
 
-def _is_whole(series: Series) -> bool:
-    return series.label("rail") == WHOLE
-
-
-def _better(what: str, counted: dict[str, float], integrated: dict[str, float]) -> Spent:
-    """What is known of most nodes; the counter where both are known of as many."""
-    if len(counted) >= len(integrated):
-        return Spent(f"{what}, by counter", counted)
-    return Spent(f"{what}, power over time", integrated)
+def _better(stretch: Stretch, what: str, counted: Iterable[tuple[Series, float]], power: Callable[[], Frame]) -> Spent:
+    """By counter where every node has one, or power over time is known of no more nodes."""
+    by_counter = _by_node(counted)
+    if len(by_counter) == len(stretch.nodes):
+        return Spent(f"{what}, by counter", by_counter)
+    over_time = _integrated(stretch, power())
+    if len(by_counter) >= len(over_time):
+        return Spent(f"{what}, by counter", by_counter)
+    return Spent(f"{what}, power over time", over_time)
 
 
 def _by_node(gained: Iterable[tuple[Series, float]]) -> dict[str, float]:

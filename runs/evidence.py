@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -18,8 +18,7 @@ BUSY_SHARE = 0.2
 """Utilisation, on average."""
 BUSY_BYTES_PER_SECOND = 1e6
 """RDMA bytes sent and received per second."""
-RDMA = frozenset({network.RDMA_TRANSMIT.name, network.RDMA_RECEIVE.name})
-READS = RDMA | {gpu.GPU_POWER.name, gpu.GPU_UTILIZATION.name}
+RDMA = (network.RDMA_TRANSMIT.name, network.RDMA_RECEIVE.name)
 
 
 def taking_part(machines: Frame, active: Sequence[Window]) -> dict[str, str]:
@@ -27,18 +26,17 @@ def taking_part(machines: Frame, active: Sequence[Window]) -> dict[str, str]:
 
     machines: samples of power, utilisation and RDMA bytes. A node of which nothing is known then did not.
     """
-    rows: dict[str, list[int]] = {}
+    rows: dict[str, dict[str, list[int]]] = {}
     for row, series in enumerate(machines.series):
-        if series.metric in READS:
-            rows.setdefault(series.target, []).append(row)
+        rows.setdefault(series.target, {}).setdefault(series.metric, []).append(row)
     moment = within(machines.ticks.astype(np.float64), active)
-    found = {target: _evidence(machines.take(rows[target]), moment) for target in sorted(rows)}
+    found = {target: _evidence(machines, rows[target], moment) for target in sorted(rows)}
     return {target: text for target, text in found.items() if text}
 
 
-def _evidence(node: Frame, moment: Bools) -> str:
-    power, share = _mean(node, gpu.GPU_POWER, moment), _mean(node, gpu.GPU_UTILIZATION, moment)
-    rate = _rdma(node, moment)
+def _evidence(machines: Frame, rows: Mapping[str, Sequence[int]], moment: Bools) -> str:
+    power, share = (_mean(machines, rows, metric, moment) for metric in (gpu.GPU_POWER, gpu.GPU_UTILIZATION))
+    rate = _rdma(machines, [row for name in RDMA for row in rows.get(name, ())], moment)
     told = []
     if power >= BUSY_WATTS:
         told.append(f"power {power:.0f} W")
@@ -49,18 +47,18 @@ def _evidence(node: Frame, moment: Bools) -> str:
     return ", ".join(told)
 
 
-def _mean(node: Frame, metric: Metric, moment: Bools) -> float:
-    rows = node.select(lambda series: series.metric == metric.name)
-    values = fold(rows.values[:, moment], metric.across)
+def _mean(machines: Frame, rows: Mapping[str, Sequence[int]], metric: Metric, moment: Bools) -> float:
+    values = fold(machines.values[list(rows.get(metric.name, ()))][:, moment], metric.across)
     known = values[~np.isnan(values)]
     return float(known.mean()) if len(known) else float("nan")
 
 
-def _rdma(node: Frame, moment: Bools) -> float:
+def _rdma(machines: Frame, rows: Sequence[int], moment: Bools) -> float:
     """RDMA bytes per second, both ways, over the steps that end in the moment."""
-    rows = node.select(lambda series: series.metric in RDMA)
-    steps = np.diff(rows.values, axis=1)[:, moment[1:]]
+    if not rows:
+        return float("nan")
+    steps = np.diff(machines.values[rows], axis=1)[:, moment[1:]]
     known = ~np.isnan(steps)
-    lengths = np.where(known, np.diff(rows.at_ms, axis=1)[:, moment[1:]], 0.0).sum(axis=1) / 1000.0
-    seconds = max(lengths.tolist(), default=0.0)
+    took = np.diff(machines.at_ms[rows[0]])[moment[1:]]
+    seconds = float(took[known.any(axis=0)].sum()) / 1000.0
     return float(steps[known].sum()) / seconds if seconds > 0 else float("nan")

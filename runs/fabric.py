@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from runs.coverage import touched
 from runs.entries import Entry, Number, Section
-from runs.stretch import FABRIC_TROUBLE, Stretch, of
+from runs.stretch import FABRIC_TROUBLE, Stretch, names
 from telemetry.catalog import network
 from telemetry.counters import increase, trailing_increase
 from telemetry.frame import Floats, Frame
@@ -79,35 +79,38 @@ def cages(stretch: Stretch) -> list[Cage]:
     """Every cage whose bytes are counted."""
     found: dict[tuple[str, str], tuple[dict[str, float], dict[str, float]]] = {}
     for way, metrics in DIRECTIONS.items():
-        frame = of(stretch.machines, *metrics)
-        rows: dict[tuple[str, str], list[int]] = {}
-        for row, series in enumerate(frame.series):
-            rows.setdefault((series.target, series.label("cage") or ""), []).append(row)
-        gained = increase(frame, stretch.start_ms, stretch.end_ms)
-        peaks = _peaks(_together(frame, list(rows.values())), stretch)
-        for (place, mine), peak in zip(rows.items(), peaks.tolist(), strict=True):
+        places, sums = _by_cage(stretch.machines, names(metrics))
+        gained = increase(sums, stretch.start_ms, stretch.end_ms).tolist()
+        for place, total, peak in zip(places, gained, _peaks(sums, stretch).tolist(), strict=True):
             both = found.setdefault(place, ({}, {}))
-            known = gained[mine][~np.isnan(gained[mine])]
-            if len(known):
-                both[0][way] = float(known.sum())
+            if total == total:
+                both[0][way] = total
             both[1][way] = peak
     return [Cage(node, name, *both) for (node, name), both in sorted(found.items())]
 
 
-def _together(frame: Frame, groups: Sequence[Sequence[int]]) -> Frame:
-    """A counter for each group of counters of one page: their sum where all of them are known."""
-    order = np.array([row for rows in groups for row in rows], dtype=np.intp)
-    starts = np.cumsum([0, *(len(rows) for rows in groups)])[:-1]
-    if not len(order):
-        return frame
-    return Frame(
+def _by_cage(frame: Frame, metrics: Collection[str]) -> tuple[list[tuple[str, str]], Frame]:
+    """Nodes and cages, and a counter for each: the sum of its functions' counters where all of them are known.
+
+    They are of one page, so known together. A function that was never known is not part of the sum.
+    """
+    groups: dict[tuple[str, str], list[int]] = {}
+    for row, series in enumerate(frame.series):
+        if series.metric in metrics and not np.isnan(frame.values[row]).all():
+            groups.setdefault((series.target, series.label("cage") or ""), []).append(row)
+    first = [rows[0] for rows in groups.values()]
+    order = np.array([row for rows in groups.values() for row in rows], dtype=np.intp)
+    starts = np.cumsum([0, *(len(rows) for rows in groups.values())])[:-1]
+    shape = (len(groups), len(frame.ticks))
+    sums = Frame(
         frame.ticks,
-        tuple(Series(frame.series[rows[0]].target, str(number)) for number, rows in enumerate(groups)),
-        np.add.reduceat(frame.values[order], starts, axis=0),
-        frame.at_ms[[rows[0] for rows in groups]],
-        np.logical_or.reduceat(frame.breaks[order], starts, axis=0),
-        frame.gap_ms[[rows[0] for rows in groups]],
+        tuple(Series(node, TRAFFIC, (("cage", cage),)) for node, cage in groups),
+        np.add.reduceat(frame.values[order], starts, axis=0) if groups else np.zeros(shape),
+        frame.at_ms[first],
+        np.logical_or.reduceat(frame.breaks[order], starts, axis=0) if groups else np.zeros(shape, dtype=bool),
+        frame.gap_ms[first],
     )
+    return list(groups), sums
 
 
 def _peaks(frame: Frame, stretch: Stretch) -> Floats:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 
-from telemetry.counters import window_ends
+from telemetry.counters import increase, window_ends
 from telemetry.frame import Frame
+from telemetry.grid import largest, least
+from telemetry.model import Series
+from telemetry.summary import Summaries
+
+Wanted = Callable[[Series], bool] | Collection[str]
+"""A test of a series, or names of metrics."""
 
 LEAD_MS = 60_000
 """How far before a range samples are read, so that the one before its start is among them."""
@@ -80,17 +86,18 @@ class Event(Protocol):
 
 
 class Reader(Protocol):
-    """History. Ranges are closed, instants epoch milliseconds; targets None: all."""
+    """History. Ranges are closed, instants epoch milliseconds; wanted: which series, of targets (None: all)."""
 
-    def frame(
-        self, metrics: Collection[str], start_ms: int, end_ms: int, targets: Collection[str] | None = None
-    ) -> Frame:
-        """Samples of these metrics."""
+    def frame(self, wanted: Wanted, start_ms: int, end_ms: int, targets: Collection[str] | None = None) -> Frame:
+        """Samples."""
 
-    def ends(
-        self, metrics: Collection[str], start_ms: int, end_ms: int, targets: Collection[str] | None = None
-    ) -> Frame:
+    def ends(self, wanted: Wanted, start_ms: int, end_ms: int, targets: Collection[str] | None = None) -> Frame:
         """Of each series the two samples between which `telemetry.counters.increase` counts, and no others."""
+
+    def still(
+        self, wanted: Wanted, start_ms: int, end_ms: int, targets: Collection[str] | None = None
+    ) -> Collection[Series]:
+        """Counters that are known at little cost not to have moved in the range; any number of those that did not."""
 
     def episodes(self, deployment: str, start_ms: int, end_ms: int) -> Sequence[Episode]:
         """Prefills of a deployment that overlap the range."""
@@ -119,11 +126,17 @@ def two_points(frame: Frame, start_ms: float, end_ms: float) -> Frame:
 class Store(Protocol):
     """What is asked of `storage.store.Store`."""
 
-    def frame(self, wanted: Collection[str], targets: Sequence[str] | None, start_ms: int, end_ms: int) -> Frame:
+    def frame(self, wanted: Wanted, targets: Sequence[str] | None, start_ms: int, end_ms: int) -> Frame:
         """Samples."""
 
-    def ends(self, wanted: Collection[str], targets: Sequence[str] | None, start_ms: int, end_ms: int) -> Frame:
+    def ends(self, wanted: Wanted, targets: Sequence[str] | None, start_ms: int, end_ms: int) -> Frame:
         """Two samples of each series."""
+
+    def summaries(self, wanted: Wanted, targets: Sequence[str] | None, start_ms: int, end_ms: int) -> Summaries:
+        """Sealed hours."""
+
+    def unsealed(self, start_ms: int, end_ms: int) -> list[tuple[str, int]]:
+        """Hours of targets that no summary tells."""
 
     def episodes(self, deployment: str, start: int, end: int) -> Sequence[Episode]:
         """Prefills."""
@@ -136,22 +149,30 @@ class Store(Protocol):
 
 
 class StoreReader:
-    """The store as a reader. Its ends are exact, however old the sample before the range is."""
+    """The store as a reader. Its ends are exact, however old the sample before the range."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def frame(
-        self, metrics: Collection[str], start_ms: int, end_ms: int, targets: Collection[str] | None = None
-    ) -> Frame:
+    def frame(self, wanted: Wanted, start_ms: int, end_ms: int, targets: Collection[str] | None = None) -> Frame:
         """Samples of start ≤ tick ≤ end."""
-        return self._store.frame(metrics, None if targets is None else sorted(targets), start_ms, end_ms)
+        return self._store.frame(wanted, _listed(targets), start_ms, end_ms)
 
-    def ends(
-        self, metrics: Collection[str], start_ms: int, end_ms: int, targets: Collection[str] | None = None
-    ) -> Frame:
+    def ends(self, wanted: Wanted, start_ms: int, end_ms: int, targets: Collection[str] | None = None) -> Frame:
         """Two samples of each series."""
-        return self._store.ends(metrics, None if targets is None else sorted(targets), start_ms, end_ms)
+        return self._store.ends(wanted, _listed(targets), start_ms, end_ms)
+
+    def still(
+        self, wanted: Wanted, start_ms: int, end_ms: int, targets: Collection[str] | None = None
+    ) -> Collection[Series]:
+        """Those that stood still in every hour of the range, of targets whose hours are all sealed."""
+        open_now = {target for target, _ in self._store.unsealed(start_ms, end_ms)}
+        hours = self._store.summaries(wanted, _listed(targets), start_ms, end_ms)
+        if not hours.count.size:
+            return ()
+        unmoved = (largest(hours.last) == least(hours.first)).tolist()
+        told = zip(hours.series, unmoved, strict=True)
+        return {series for series, stood in told if stood and series.target not in open_now}
 
     def episodes(self, deployment: str, start_ms: int, end_ms: int) -> Sequence[Episode]:
         """Prefills that overlap the range."""
@@ -166,6 +187,10 @@ class StoreReader:
         return self._store.events(start_ms, end_ms)
 
 
+def _listed(targets: Collection[str] | None) -> list[str] | None:
+    return None if targets is None else sorted(targets)
+
+
 @dataclass(frozen=True)
 class InMemory:
     """A reader of one frame in memory, and of records; prefills by deployment."""
@@ -175,21 +200,24 @@ class InMemory:
     gone: Sequence[Absence] = ()
     happened: Sequence[Event] = ()
 
-    def frame(
-        self, metrics: Collection[str], start_ms: int, end_ms: int, targets: Collection[str] | None = None
-    ) -> Frame:
+    def frame(self, wanted: Wanted, start_ms: int, end_ms: int, targets: Collection[str] | None = None) -> Frame:
         """Samples of start ≤ tick ≤ end."""
-        chosen = self.samples.select(
-            lambda series: series.metric in metrics and (targets is None or series.target in targets)
-        )
+        test = wanted if callable(wanted) else lambda series: series.metric in wanted
+        chosen = self.samples.select(lambda series: test(series) and (targets is None or series.target in targets))
         return chosen.between(start_ms, end_ms)
 
-    def ends(
-        self, metrics: Collection[str], start_ms: int, end_ms: int, targets: Collection[str] | None = None
-    ) -> Frame:
+    def ends(self, wanted: Wanted, start_ms: int, end_ms: int, targets: Collection[str] | None = None) -> Frame:
         """Two samples of each series."""
         begin = int(self.samples.ticks[0]) if len(self.samples.ticks) else start_ms
-        return two_points(self.frame(metrics, min(begin, start_ms), end_ms, targets), start_ms, end_ms)
+        return two_points(self.frame(wanted, min(begin, start_ms), end_ms, targets), start_ms, end_ms)
+
+    def still(
+        self, wanted: Wanted, start_ms: int, end_ms: int, targets: Collection[str] | None = None
+    ) -> Collection[Series]:
+        """All of them."""
+        both = self.ends(wanted, start_ms, end_ms, targets)
+        gained = increase(both, start_ms, end_ms).tolist()
+        return {series for series, value in zip(both.series, gained, strict=True) if value == 0}
 
     def episodes(self, deployment: str, start_ms: int, end_ms: int) -> Sequence[Episode]:
         """Prefills that overlap the range."""

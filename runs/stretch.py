@@ -47,22 +47,26 @@ ENGINE_COUNTERS = (
 )
 FABRIC_TRAFFIC = (network.RDMA_TRANSMIT, network.NETDEV_TRANSMIT, network.RDMA_RECEIVE, network.NETDEV_RECEIVE)
 NODE_GAUGES = (gpu.GPU_UTILIZATION, gpu.GPU_POWER, gpu.GPU_TEMPERATURE, gpu.GPU_SM_CLOCK)
-NODE_SAMPLES = (*NODE_GAUGES, host.SYSTEM_POWER, *FABRIC_TRAFFIC)
+NODE_SAMPLES = (*NODE_GAUGES, *FABRIC_TRAFFIC)
 FABRIC_TROUBLE = (
     network.FABRIC_LOSS,
     network.FABRIC_CONGESTION,
     network.FABRIC_REQUEST_ERRORS,
     network.FABRIC_ERRORS,
 )
-NODE_COUNTERS = (gpu.GPU_ENERGY, host.SYSTEM_ENERGY, gpu.GPU_THROTTLE, *FABRIC_TROUBLE)
+WHOLE = "sys_total"
+"""The rail of a node's power and energy that is the whole machine."""
+MOSTLY_STILL = (gpu.GPU_THROTTLE, *FABRIC_TROUBLE)
+"""Counters of which there are a hundred on a node, and which hardly ever move."""
 
 
 @dataclass(frozen=True)
 class Stretch:
     """engines: samples of `ENGINE_SAMPLES`, machines of `NODE_SAMPLES`, both from the sample before the start on.
 
-    counts, totals: two points each of `ENGINE_COUNTERS` and `NODE_COUNTERS`. Frames hold the subject's engines only,
-    and of nodes those that took part. took_part: node → the evidence, in words.
+    counts, totals: two points each of the counters of engines and nodes; still: counters of nodes that did not move.
+    Frames hold the subject's engines only, and of nodes those that took part. took_part: node → the evidence, in words.
+    system_power: reads the samples of the whole machines' power.
     """
 
     subject: Subject
@@ -70,10 +74,12 @@ class Stretch:
     counts: Frame
     machines: Frame
     totals: Frame
+    still: Collection[Series]
     took_part: Mapping[str, str]
     episodes: Sequence[Episode]
     absences: Sequence[Absence]
     events: Sequence[Event]
+    system_power: Callable[[], Frame]
 
     @property
     def start_ms(self) -> int:
@@ -111,28 +117,29 @@ class Stretch:
         return coverage(self.machines, self.nodes, self.start_ms, self.end_ms)
 
     @cached_property
-    def _gains(self) -> tuple[dict[Series, float], dict[Series, float]]:
-        return tuple(  # type: ignore[return-value]
-            dict(zip(frame.series, increase(frame, self.start_ms, self.end_ms).tolist(), strict=True))
-            for frame in (self.counts, self.totals)
-        )
+    def _counted(self) -> dict[Series, float]:
+        return _by_series(self.counts, self.start_ms, self.end_ms)
+
+    @cached_property
+    def _spent(self) -> dict[Series, float]:
+        return dict.fromkeys(self.still, 0.0) | _by_series(self.totals, self.start_ms, self.end_ms)
 
     def gained(self, metric: Metric, **labels: str) -> float:
         """Increase of an engine's counter over all engines, those of the labels; NaN where none offers it."""
-        return _sum(self._gains[0], lambda one: one.metric == metric.name and _carries(one, labels))
+        return _sum(self._counted, lambda one: one.metric == metric.name and _carries(one, labels))
 
     def gained_by(self, metric: Metric, label: str) -> dict[str, float]:
         """The same by the value of a label."""
         found: dict[str, float] = {}
-        for series, value in self._gains[0].items():
-            if series.metric == metric.name and value == value:
+        for series, value in self._counted.items():
+            if series.metric == metric.name:
                 name = series.label(label) or ""
                 found[name] = found.get(name, 0.0) + value
         return found
 
     def spent(self, metric: Metric) -> list[tuple[Series, float]]:
         """Increases of a node's counter, by series; those that are not known are left out."""
-        return [(one, value) for one, value in self._gains[1].items() if one.metric == metric.name and value == value]
+        return [(one, value) for one, value in self._spent.items() if one.metric == metric.name]
 
     @cached_property
     def output_tokens(self) -> float:
@@ -142,8 +149,8 @@ class Stretch:
 
 def of(frame: Frame, *metrics: Metric) -> Frame:
     """The rows of these metrics."""
-    names = {metric.name for metric in metrics}
-    return frame.select(lambda series: series.metric in names)
+    wanted = names(metrics)
+    return frame.select(lambda series: series.metric in wanted)
 
 
 def inside(frame: Frame, start_ms: float, end_ms: float) -> Floats:
@@ -154,43 +161,66 @@ def inside(frame: Frame, start_ms: float, end_ms: float) -> Floats:
 
 def load(subject: Subject, reader: Reader) -> Stretch:
     """Read a stretch."""
-    start, end = subject.start_ms, subject.end_ms
-    read = _reading(reader.frame, start - LEAD_MS, end)
-    engines = read(ENGINE_SAMPLES, subject.targets).select(subject.owns)
-    counts = _reading(reader.ends, start, end)(ENGINE_COUNTERS, subject.targets).select(subject.owns)
+    start, end, lead = subject.start_ms, subject.end_ms, subject.start_ms - LEAD_MS
+    engines = _since(_only(reader.frame(names(ENGINE_SAMPLES), lead, end, subject.targets), subject.owns), start)
+    counts = _only(reader.ends(names(ENGINE_COUNTERS), start, end, subject.targets), subject.owns)
     candidates = list(subject.nodes if subject.chosen is None else subject.chosen)
-    machines = _since(read(NODE_SAMPLES, candidates), start)
-    engines = _since(engines, start)
+    machines = _since(reader.frame(names(NODE_SAMPLES), lead, end, candidates), start)
     took_part = _took_part(subject, engines, machines)
-    totals = _reading(reader.ends, start, end)(NODE_COUNTERS, list(took_part))
+    nodes = list(took_part)
+    still = reader.still(names(MOSTLY_STILL), start, end, nodes)
     return Stretch(
         subject,
         engines,
         counts,
-        machines.select(lambda series: series.target in took_part),
-        totals,
+        _only(machines, lambda series: series.target in took_part),
+        reader.ends(_node_counters(still), start, end, nodes),
+        still,
         took_part,
         reader.episodes(subject.deployment, start, end),
         reader.absences(start, end),
         reader.events(start, end),
+        lambda: reader.frame(_whole_machine(host.SYSTEM_POWER), lead, end, nodes),
     )
+
+
+def names(metrics: Sequence[Metric]) -> frozenset[str]:
+    """Names to ask a reader for."""
+    return frozenset(metric.name for metric in metrics)
+
+
+def _node_counters(still: Collection[Series]) -> Callable[[Series], bool]:
+    """Energy and what may have moved."""
+    moving, energy = names(MOSTLY_STILL), _whole_machine(host.SYSTEM_ENERGY)
+
+    def wanted(series: Series) -> bool:
+        if series.metric in moving:
+            return series not in still
+        return series.metric == gpu.GPU_ENERGY.name or energy(series)
+
+    return wanted
+
+
+def _whole_machine(metric: Metric) -> Callable[[Series], bool]:
+    return lambda series: series.metric == metric.name and series.label("rail") == WHOLE
 
 
 def _took_part(subject: Subject, engines: Frame, machines: Frame) -> dict[str, str]:
     if subject.chosen is not None:
-        return dict.fromkeys(subject.chosen, "named by hand")
+        return dict.fromkeys(sorted(subject.chosen), "named by hand")
     active = windows(of(engines, engine.GENERATION_TOKENS), subject.start_ms, subject.end_ms)
     return taking_part(machines, active or [Window(subject.start_ms, subject.end_ms, 0.0)])
 
 
-Question = Callable[[Collection[str], int, int, Collection[str] | None], Frame]
+def _only(frame: Frame, wanted: Callable[[Series], bool]) -> Frame:
+    """The wanted rows; the same frame where that is all of them, since a copy of a cluster's samples takes its time."""
+    rows = [row for row, series in enumerate(frame.series) if wanted(series)]
+    return frame if len(rows) == len(frame.series) else frame.take(rows)
 
 
-def _reading(question: Question, start_ms: int, end_ms: int) -> Callable[[Sequence[Metric], Sequence[str]], Frame]:
-    def read(metrics: Sequence[Metric], targets: Sequence[str]) -> Frame:
-        return question({metric.name for metric in metrics}, start_ms, end_ms, targets)
-
-    return read
+def _by_series(frame: Frame, start_ms: int, end_ms: int) -> dict[Series, float]:
+    gained = increase(frame, start_ms, end_ms).tolist()
+    return {series: value for series, value in zip(frame.series, gained, strict=True) if value == value}
 
 
 def _since(frame: Frame, start_ms: int) -> Frame:
@@ -208,5 +238,5 @@ def _carries(series: Series, labels: Mapping[str, str]) -> bool:
 
 
 def _sum(gains: Mapping[Series, float], wanted: Callable[[Series], bool]) -> float:
-    found = [value for series, value in gains.items() if wanted(series) and value == value]
+    found = [value for series, value in gains.items() if wanted(series)]
     return sum(found) if found else float("nan")
