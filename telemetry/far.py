@@ -28,7 +28,7 @@ RECORDED = {
 }
 """Series that say of the whole cluster, tick by tick, what the total of a metric says."""
 RECORDED_FROM = 0.9
-"""Share of the members' time from which on a recorded series tells of the same hour; it pauses while one is silent."""
+"""Share of the members' samples from which on a recorded series tells of an hour; it pauses while one is silent."""
 
 
 def stored(query: Query) -> list[str]:
@@ -80,8 +80,7 @@ def answer(query: Query, summaries: Summaries, until_ms: float | None = None) ->
 
 def _recorded_where(line: Line, members: Grid, told: Grid) -> Line:
     """A total's line, replaced by the recorded series in the bins of which that tells as long as there were members."""
-    recorded, watched_s = (np.nan_to_num(largest(grid.seconds, 0)) for grid in (told, members))
-    enough = (recorded >= RECORDED_FROM * watched_s).all(axis=1)
+    enough = (told.count.max(axis=0) >= RECORDED_FROM * members.count.max(axis=0)).all(axis=1)
     (own,) = _gauges(told, [()])
     names = ("minimum", "maximum", "mean", "last")
     return replace(line, **{name: np.where(enough, getattr(own, name), getattr(line, name)) for name in names})

@@ -18,28 +18,6 @@ from telemetry.summary import HOUR_MS, Summaries, lead_ms, summarise
 
 
 @dataclass(frozen=True)
-class Sealed:
-    """What the source has of a query's hours. unsealed: hours that are to be worked out from samples."""
-
-    summaries: Summaries
-    unsealed: Sequence[int]
-
-    @property
-    def cells(self) -> float:
-        """Samples (series × ticks) of the sealed hours."""
-        return float(self._cells().sum())
-
-    @property
-    def busiest(self) -> float:
-        """Samples of the hour that has most."""
-        return max(self._cells().tolist(), default=0.0)
-
-    def _cells(self) -> Floats:
-        count = self.summaries.count
-        return (count > 0).sum(axis=0) * count.max(axis=0) if count.size else np.zeros(0)
-
-
-@dataclass(frozen=True)
 class Hours:
     """Summaries without a seam. until_ms: the newest tick, where its hour is not over; None where all are."""
 
@@ -47,29 +25,39 @@ class Hours:
     until_ms: float | None
 
 
-def sealed(query: Query, source: Source) -> Sealed:
-    """What the source has of a query's hours. An hour that is sealed in between is in both, and not in neither."""
-    start, end = far.start_ms(query), query.end_ms
-    unsealed = source.unsealed(start, end)
-    return Sealed(source.summaries(far.stored(query), start, end, query.sources()), unsealed)
+def sealed(query: Query, source: Source) -> Summaries:
+    """What the source has of a query's hours."""
+    return source.summaries(far.stored(query), far.start_ms(query), query.end_ms, query.sources())
 
 
-def complete(query: Query, source: Source, found: Sealed) -> Hours:
-    """All hours of a query."""
-    parts, newest = [found.summaries], None
-    lead = lead_ms(query.slowest_ms * NOMINAL_PER_GAP)
-    for hour in found.unsealed:  # one by one, so that a long backlog takes no more memory than an hour
+def cells(summaries: Summaries) -> Floats:
+    """Samples (series × ticks) of each hour."""
+    count = summaries.count
+    return (count > 0).sum(axis=0) * count.max(axis=0) if count.size else np.zeros(0)
+
+
+def complete(query: Query, source: Source, found: Summaries) -> Hours:
+    """All hours of a query. found: those that were sealed before."""
+    start = far.start_ms(query)
+    unsealed = source.unsealed(start, query.end_ms)
+    known, fresh = [found], []
+    after = int(found.hours[-1]) + HOUR_MS if len(found.hours) else start
+    if after <= query.end_ms:  # sealed since it was asked for, and therefore not in `unsealed`
+        known.append(source.summaries(far.stored(query), after, query.end_ms, query.sources()))
+    newest, lead = None, lead_ms(query.slowest_ms * NOMINAL_PER_GAP)
+    for hour in unsealed:  # one by one, so that a long backlog takes no more memory than an hour
         frame = source.frame(far.stored(query), hour - lead, hour + HOUR_MS - 1, query.sources())
         if len(frame.ticks) and frame.ticks[-1] >= hour:
-            parts.append(summarise(frame, [hour]))
+            fresh.append(summarise(frame, [hour]))
             newest = int(frame.ticks[-1])
-    merged = joined(parts, set(found.unsealed))
+    merged = joined(known, fresh, set(unsealed))
     last = merged.hours[(merged.count > 0).any(axis=0)]
     return Hours(merged, newest if newest is not None and len(last) and newest >= last[-1] else None)
 
 
-def joined(parts: Sequence[Summaries], anew: set[int]) -> Summaries:
-    """Several as one; of the hours `anew` the first part does not count."""
+def joined(known: Sequence[Summaries], fresh: Sequence[Summaries], anew: set[int]) -> Summaries:
+    """Several as one; of the hours `anew` what is known does not count."""
+    parts = [*known, *fresh]
     hours = np.unique(np.concatenate([part.hours for part in parts]))
     rows: dict[Series, int] = {}
     for part in parts:
@@ -77,7 +65,7 @@ def joined(parts: Sequence[Summaries], anew: set[int]) -> Summaries:
             rows.setdefault(series, len(rows))
     found = {name: np.full((len(rows), len(hours)), 0.0 if name == "count" else np.nan) for name in MEASURES}
     for place, part in enumerate(parts):
-        kept = np.array([place > 0 or int(hour) not in anew for hour in part.hours], dtype=bool)
+        kept = np.array([place >= len(known) or int(hour) not in anew for hour in part.hours], dtype=bool)
         at = np.ix_([rows[series] for series in part.series], np.searchsorted(hours, part.hours[kept]))
         for name, values in found.items():
             values[at] = getattr(part, name)[:, kept]

@@ -15,7 +15,7 @@ from telemetry.near import Block, evaluate, reduced, whole
 from telemetry.query import Line, Query
 from telemetry.slices import Bins, Joiner, cut
 from telemetry.source import Source
-from telemetry.summary import HOUR_MS, hour_of
+from telemetry.summary import HOUR_MS, Summaries, hour_of
 
 __all__ = ["Answer", "Source", "read", "slices", "stream"]
 
@@ -63,17 +63,18 @@ def read(query: Query, source: Source) -> Answer:
     return _from_samples(query, source, bins, span if found is None else _length(query, found))
 
 
-def _dear(query: Query, found: hours.Sealed) -> bool:
+def _dear(query: Query, found: Summaries) -> bool:
     """Whether samples would take longer than they may."""
     per_sample = HISTOGRAM_NS if query.metric.kind is Kind.HISTOGRAM else QUOTIENT_NS if query.lead_ms else STORED_NS
     bins = (query.end_ms - query.start_ms) // far.bins(query)[1]
-    patient = bins < FEW_BINS or not far.tells_extremes(query, found.summaries.series)
-    return found.cells * per_sample / 1e6 > (PATIENT_MS if patient else SWIFT_MS)
+    patient = bins < FEW_BINS or not far.tells_extremes(query, found.series)
+    return float(hours.cells(found).sum()) * per_sample / 1e6 > (PATIENT_MS if patient else SWIFT_MS)
 
 
-def _length(query: Query, found: hours.Sealed) -> int:
+def _length(query: Query, found: Summaries) -> int:
     """Length of a slice; an hour where nothing is known of what there is."""
-    length = int(CELLS / found.busiest * HOUR_MS) if found.busiest > 0 else HOUR_MS
+    busiest = max(hours.cells(found).tolist(), default=0.0)
+    length = int(CELLS / busiest * HOUR_MS) if busiest > 0 else HOUR_MS
     return max(length, LEADS * query.lead_ms)
 
 

@@ -150,6 +150,24 @@ def test_hours_that_are_not_sealed_leave_no_seam(
         assert found.resolution == "samples", "all of it has to be read in any case"
 
 
+class Sealing(Memory):
+    """A source whose open hours are sealed after they were first asked for."""
+
+    def unsealed(self, start_ms: int, end_ms: int) -> list[int]:
+        before = super().unsealed(start_ms, end_ms)
+        self.open = []
+        return [hour for hour in before if hour in self.open]
+
+
+@pytest.mark.usefixtures("dear")
+def test_an_hour_that_is_sealed_meanwhile_is_not_lost() -> None:
+    samples = frame(DAY)
+    query = question(gpu.GPU_POWER, 0, 5)
+    found = reader.read(query, Sealing(samples, unsealed=[FIRST_MS + 5 * HOUR_MS]))
+    assert found.resolution == "hours"
+    same(found.lines, far.answer(query, summaries(samples)))
+
+
 @pytest.mark.usefixtures("dear")
 def test_the_open_hour_is_known_up_to_its_newest_sample() -> None:
     """20 minutes into the hour both nodes were read all along."""
