@@ -1,98 +1,29 @@
-"""Several queries of one range, read side by side: samples that several of them need are fetched once."""
+"""Several queries of one range, answered side by side, one slice of it after the other."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import overload
 
 import numpy as np
 
+from exchange.shared import Shared
 from telemetry import reader
-from telemetry.frame import Frame
 from telemetry.model import Kind
 from telemetry.query import Line, Query
-from telemetry.reader import Source
-from telemetry.summary import HOUR_MS, Summaries
+from telemetry.source import Source
+from telemetry.summary import HOUR_MS
 
 CELLS = 500_000
-"""Samples (series × ticks) read at once."""
+"""Samples (series × ticks) answered at once."""
+CELLS_AHEAD = 2_000_000
+"""Samples fetched at once."""
 SLICES_MS = (60_000, 120_000, 300_000, 600_000, 900_000, 1_200_000, 1_800_000, HOUR_MS)
 """Lengths of a slice: parts of an hour, so that none lies across the end of one."""
-PROBE_MS = 10_000
-PROBES = 3
 
 Range = tuple[int, int]
 """First and last instant."""
-
-
-class Shared:
-    """A source that fetches what any of the queries needs, once for all that ask for the same stretch."""
-
-    def __init__(self, source: Source, queries: Sequence[Query]) -> None:
-        self._source = source
-        self._metrics = sorted({name for query in queries for name in query.stored()})
-        self._lead_ms = max(query.lead_ms for query in queries)
-        wanted = [query.sources() for query in queries]
-        every = None in wanted
-        self._targets = None if every else sorted({name for one in wanted if one is not None for name in one})
-        self._frame: Frame | None = None
-        self._range = (0, -1)
-        self._rows: dict[str, list[int]] = {}
-
-    def frame(
-        self, metrics: Collection[str], start_ms: int, end_ms: int, targets: Collection[str] | None = None
-    ) -> Frame:
-        """Samples of these metrics with start ≤ tick ≤ end, on the ticks at which any of their targets was read."""
-        if self._frame is None or start_ms < self._range[0] or end_ms > self._range[1]:
-            self._fetch(start_ms, end_ms)
-        assert self._frame is not None
-        chosen = None if targets is None else frozenset(targets)
-        rows = sorted(row for name in metrics for row in self._rows.get(name, ()))
-        if chosen is not None:
-            rows = [row for row in rows if self._frame.series[row].target in chosen]
-        return _read(self._frame.take(rows).between(start_ms, end_ms))
-
-    def _fetch(self, start_ms: int, end_ms: int) -> None:
-        self._range = (start_ms - self._lead_ms, end_ms)
-        self._frame = self._source.frame(self._metrics, *self._range, self._targets)
-        self._rows = {}
-        for row, series in enumerate(self._frame.series):
-            self._rows.setdefault(series.metric, []).append(row)
-
-    def summaries(
-        self, metrics: Collection[str], start_ms: int, end_ms: int, targets: Collection[str] | None = None
-    ) -> Summaries:
-        """Sealed hours that overlap the range."""
-        return self._source.summaries(metrics, start_ms, end_ms, targets)
-
-    def unsealed(self, start_ms: int, end_ms: int) -> list[int]:
-        """Hours of the range whose rows no summary tells yet, or not all of them."""
-        return self._source.unsealed(start_ms, end_ms)
-
-    def forgotten(self, start_ms: int, end_ms: int) -> bool:
-        """Whether samples of the range were given up."""
-        return self._source.forgotten(start_ms, end_ms)
-
-    def step_ms(self) -> int:
-        """The shortest nominal interval of a target."""
-        return self._source.step_ms()
-
-    def series(self, start_ms: int, end_ms: int) -> int:
-        """How many series the range has about: the most that any of a few looks into it sees."""
-        span = max(end_ms - start_ms - PROBE_MS, 0)
-        looks = sorted({start_ms + span * place // (PROBES - 1) for place in range(PROBES)})
-        frames = (self._source.frame(self._metrics, look, look + PROBE_MS, self._targets) for look in looks)
-        return max(len(frame.series) for frame in frames)
-
-
-def _read(frame: Frame) -> Frame:
-    """The ticks at which any target was read."""
-    read = ~np.isnan(frame.at_ms).all(axis=0)
-    if read.all():
-        return frame
-    kept = frame.values[:, read], frame.at_ms[:, read], frame.breaks[:, read]
-    return Frame(frame.ticks[read], frame.series, kept[0], kept[1], kept[2], frame.gap_ms)
 
 
 @dataclass(frozen=True)
@@ -125,7 +56,9 @@ class Ranges(Sequence[Range]):
 def bounds(queries: Sequence[Query], shared: Shared, width_ms: int | None) -> Ranges:
     """The slices of the range, oldest first; a bin of `width_ms` lies in one of them."""
     start, end = queries[0].start_ms, queries[0].end_ms
-    most = CELLS * shared.step_ms() // max(shared.series(start, end), 1)
+    series = max(shared.series(start, end), 1)
+    most = CELLS * shared.step_ms() // series
+    shared.ahead_ms = CELLS_AHEAD * shared.step_ms() // series
     length = max((one for one in SLICES_MS if one <= most), default=SLICES_MS[0])
     return Ranges(start, end, length if width_ms is None else max(length // width_ms, 1) * width_ms)
 
@@ -141,9 +74,41 @@ def beside(queries: Sequence[Query], source: Source, shared: Shared, ranges: Ran
     }
     for one in ranges:
         yield [
-            totals[place].until(one[1]) if place in totals else next(reader.stream(query, shared, [one]), [])
+            totals[place].until(one[1]) if place in totals else _slice(query, shared, one)
             for place, query in enumerate(queries)
         ]
+
+
+def by_hours(queries: Sequence[Query], source: Source, ranges: Ranges, width_ms: int) -> Iterator[list[list[Line]]]:
+    """The same for bins of whole hours, which summaries tell where samples would take too long or are given up.
+
+    A total of counters is asked for at once: each range alone would begin with the members that it knows.
+    """
+    whole = {place: reader.read(query, source).lines for place, query in enumerate(queries) if _goes_on(query)}
+    for start, end in ranges:
+        yield [
+            [_between(line, start // width_ms * width_ms, end) for line in whole[place]]
+            if place in whole
+            else reader.read(replace(query, start_ms=start, end_ms=end), source).lines
+            for place, query in enumerate(queries)
+        ]
+
+
+def _between(line: Line, first_ms: int, end_ms: int) -> Line:
+    """The bins that begin in a range."""
+    low, high = np.searchsorted(line.t_ms, (first_ms, end_ms + 1)).tolist()
+    least, greatest, mean, last = (
+        None if one is None else one[low:high] for one in (line.minimum, line.maximum, line.mean, line.last)
+    )
+    return Line(line.labels, line.t_ms[low:high], None, least, greatest, mean, last)
+
+
+def _slice(query: Query, shared: Shared, one: Range) -> list[Line]:
+    """The lines of one range. Samples as they are stored need no reader, which would copy them."""
+    stored = query.ratio is None and query.metric.kind is not Kind.HISTOGRAM and not query.total
+    if stored and query.width_ms is None:
+        return shared.samples(query, *one)
+    return next(reader.stream(query, shared, [one]), [])
 
 
 def _goes_on(query: Query) -> bool:

@@ -34,7 +34,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Block:
-    """t_ms: int64[tick], rising. scopes: sorted. rows: bool[tick, scope], which rows there are."""
+    """t_ms: int64[tick], rising. scopes: by kind, then text. rows: bool[tick, scope], which rows there are."""
 
     t_ms: Ints
     scopes: tuple[Scope, ...]
@@ -61,12 +61,13 @@ class Blocks:
         self._table = table
         self._gaps = gaps
         self._begun: set[Scope] = set()
+        self._scopes: dict[tuple[object, ...], Scope] = {}
 
     def block(self, lines: Sequence[Sequence[Line]], t_ms: Ints | None = None) -> Block:
         """Rows of each query's lines. t_ms: the times to show, where they are more than those of the lines."""
         axis = _axis(lines) if t_ms is None else t_ms
         found = self._found(lines)
-        scopes = tuple(sorted(found))
+        scopes = tuple(sorted(found, key=_order))
         alike: dict[Columns, list[int]] = {}
         for position, scope in enumerate(scopes):
             alike.setdefault(self._columns(found[scope]), []).append(position)
@@ -81,7 +82,11 @@ class Blocks:
         found: dict[Scope, dict[int, Line]] = {scope: {} for scope in self._begun} if self._gaps else {}
         for query, mine in enumerate(lines):
             for line in mine:
-                found.setdefault(self._table.scope(query, line), {})[query] = line
+                key = (query, *line.labels.items())
+                scope = self._scopes.get(key)
+                if scope is None:
+                    scope = self._scopes[key] = self._table.scope(query, line)
+                found.setdefault(scope, {})[query] = line
         return found
 
     def _columns(self, lines: dict[int, Line]) -> Columns:
@@ -109,6 +114,11 @@ class Blocks:
             rows[:, [position for position, scope in enumerate(scopes) if scope in self._begun]] = True
             self._begun.update(scope for scope, begun in zip(scopes, rows.any(axis=0), strict=True) if begun)
         return rows
+
+
+def _order(scope: Scope) -> tuple[tuple[bool, ...], Scope]:
+    """Scopes of one kind (with the same labels) together, because they have the same columns."""
+    return tuple(not text for text in scope), scope
 
 
 def _axis(lines: Sequence[Sequence[Line]]) -> Ints:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from telemetry.reader import Source
 
 from exchange.extract import Export, Extract, extract, rows_of
 from exchange.formats import CSV, GZIP_LEVEL, PARQUET, SQLITE, csv
+from telemetry.source import Source
 
 LOOKS = 4
 LOOK_MS = 15_000

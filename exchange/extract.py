@@ -7,13 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from exchange.beside import Shared, beside, bounds
+from exchange.beside import Ranges, beside, bounds, by_hours
 from exchange.blocks import Block, Blocks
+from exchange.shared import Shared
 from exchange.table import Layout, Table, table
 from telemetry import reader
 from telemetry.frame import Ints
 from telemetry.query import Line, Query
-from telemetry.reader import Source
+from telemetry.source import Source
+from telemetry.summary import HOUR_MS
+
+HOURS_AT_ONCE = 168
+"""Bins of whole hours that are read at once."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +68,14 @@ def extract(export: Export, source: Source, breathe: Callable[[], None] = lambda
     if export.points is not None:
         return _chart(export, source)
     made = table(export.queries, export.layout, reduced=export.width_ms is not None)
-    return Extract(made, _stream(export, source, made, breathe))
+    bins = export.queries[0].bins(source.step_ms())
+    width = None if bins is None else bins[1]
+    if width is not None and width % HOUR_MS == 0:
+        weeks = Ranges(export.start_ms, export.end_ms, HOURS_AT_ONCE * width)
+        return Extract(made, _stream(made, weeks, by_hours(export.queries, source, weeks, width), width, breathe))
+    shared = Shared(source, export.queries)
+    ranges = bounds(export.queries, shared, width)
+    return Extract(made, _stream(made, ranges, beside(export.queries, source, shared, ranges), width, breathe))
 
 
 def _chart(export: Export, source: Source) -> Extract:
@@ -76,23 +88,24 @@ def _chart(export: Export, source: Source) -> Extract:
     return Extract(made, [Blocks(made, gaps=True).block(answers)])
 
 
+def _stream(
+    made: Table, ranges: Ranges, answers: Iterable[list[list[Line]]], width: int | None, breathe: Callable[[], None]
+) -> Generator[Block]:
+    blocks = Blocks(made, gaps=width is not None)
+    for (start, end), lines in zip(ranges, answers, strict=True):
+        if width is None:
+            yield blocks.block(lines)
+        else:
+            yield blocks.block([[_as_bin(line) for line in mine] for mine in lines], _bins(start, end, width))
+        breathe()
+
+
 def _as_bin(line: Line) -> Line:
-    """A sample is its own least, mean, greatest and last."""
+    """One number of a bin, be it a sample or a percentile of an hour, is its least, mean, greatest and last."""
     one = line.values
     if one is None:
         return line
     return Line(line.labels, line.t_ms, None, one, one, one, one, line.relation, line.count)
-
-
-def _stream(export: Export, source: Source, made: Table, breathe: Callable[[], None]) -> Generator[Block]:
-    grid = export.queries[0].bins(source.step_ms())
-    width = None if grid is None else grid[1]
-    shared = Shared(source, export.queries)
-    blocks = Blocks(made, gaps=width is not None)
-    ranges = bounds(export.queries, shared, width)
-    for (start, end), lines in zip(ranges, beside(export.queries, source, shared, ranges), strict=True):
-        yield blocks.block(lines, None if width is None else _bins(start, end, width))
-        breathe()
 
 
 def _bins(start: int, end: int, width: int) -> Ints:

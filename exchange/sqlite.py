@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from exchange.blocks import Block
+from exchange.blocks import Block, Group
 from exchange.extract import Extract
 from exchange.table import Layout, Scope, Table
 from storage.plain import PlainFile
@@ -35,7 +35,8 @@ def write(found: Extract, path: Path, metadata: Mapping[str, str], still_wanted:
                 raise NoRoom(f"An export leaves {LEFT_BYTES >> 20} MiB of a disk free; {path.parent} has less.")
             if not still_wanted():
                 return False
-            file.add(_rows(block, table, numbers))
+            for group in block.groups:
+                _add(file, table, block, group, numbers)
         file.finish(_told(table), metadata)
     return True
 
@@ -53,16 +54,28 @@ class _Numbers:
         return self._known[scope]
 
 
-def _rows(block: Block, table: Table, numbers: _Numbers) -> Iterator[tuple[object, ...]]:
-    t_ms, scope, values = block.flat(len(table.columns))
-    cells = np.where(np.isnan(values), None, values.astype(object)).T.tolist()
+def _add(file: PlainFile, table: Table, block: Block, group: Group, numbers: _Numbers) -> None:
+    """Rows of a group, with the columns that it has: most of a wide table are empty in each."""
+    tick, scope = np.nonzero(block.rows[:, group.scopes])
+    if not len(tick):
+        return
+    texts = [block.scopes[one] for one in group.scopes.tolist()]
+    heads: list[tuple[object, ...]]
     if table.layout is Layout.WIDE:
-        heads = [block.scopes[one] for one in scope.tolist()]
+        filled = [place for place, name in enumerate(table.texts) if any(one[place] for one in texts)]
+        names = [table.texts[place] for place in filled]
+        heads = [tuple(one[place] for place in filled) for one in texts]
     else:
-        known = {one: (numbers.of(block.scopes[one]),) for one in np.unique(scope).tolist()}
-        heads = [known[one] for one in scope.tolist()]
-    for time, head, row in zip(t_ms.tolist(), heads, cells, strict=True):
-        yield (time, *head, *row)
+        some = set(scope.tolist())
+        names, heads = [], [(numbers.of(one) if place in some else None,) for place, one in enumerate(texts)]
+    columns = table.columns[group.first : group.first + len(group.values)]
+    cells = group.values[:, tick, scope].tolist()  # SQLite keeps NaN as NULL
+    times = block.t_ms[tick].tolist()
+    rows = (
+        (time, *head, *row)
+        for time, head, *row in zip(times, map(heads.__getitem__, scope.tolist()), *cells, strict=True)
+    )
+    file.add([*names, *(column.name for column in columns)], rows)
 
 
 def _told(table: Table) -> Iterator[tuple[str, str, str, str]]:

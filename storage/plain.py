@@ -39,13 +39,10 @@ class PlainFile:
         except BaseException:
             self._connection.close()
             raise
-        places = ", ".join("?" * (1 + (len(texts) if wide else 1) + len(numbers)))
-        self._insert = f"INSERT INTO sample VALUES ({places})"
 
     def _create(self, texts: Sequence[str], numbers: Sequence[str]) -> None:
-        told, counted = (
-            [f"{quoted(name)} {kind}" for name in names] for names, kind in ((texts, "TEXT"), (numbers, "REAL"))
-        )
+        told = [f"{quoted(name)} TEXT NOT NULL DEFAULT ''" for name in texts]
+        counted = [f"{quoted(name)} REAL" for name in numbers]
         run = self._connection.execute
         for pragma in (f"page_size = {PAGE_BYTES}", "journal_mode = OFF", "synchronous = OFF"):
             run(f"PRAGMA {pragma}").close()
@@ -65,10 +62,15 @@ class PlainFile:
         self._connection.execute(f"INSERT INTO series VALUES ({places})", (self._series, *texts))
         return self._series
 
-    def add(self, rows: Iterable[Sequence[object]]) -> None:
-        """Rows of `sample` in one transaction: time, texts or number of the series, numbers; None is unknown."""
+    def add(self, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+        """Rows of `sample` in one transaction: time, number of the series (unless wide), then these columns.
+
+        A text that is not given is empty; a number that is not given, or NaN, is NULL.
+        """
+        names = ["t_ms", *([] if self._wide else ["series"]), *columns]
+        into = ", ".join(map(quoted, names))
         self._connection.execute("BEGIN")
-        self._connection.executemany(self._insert, rows)
+        self._connection.executemany(f"INSERT INTO sample ({into}) VALUES ({', '.join('?' * len(names))})", rows)
         self._connection.execute("COMMIT")
 
     def finish(self, columns: Iterable[Sequence[str]], metadata: Mapping[str, str]) -> None:

@@ -3,8 +3,9 @@ what the file shall look like."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from dashboard.api import parameters, series
 from dashboard.api.parameters import ParameterError
@@ -12,11 +13,12 @@ from dashboard.sources import Sources
 from exchange.extract import Export
 from exchange.table import Layout
 from telemetry import catalog
-from telemetry.model import PARTS, Kind, Metric, Ratio, part
+from telemetry.model import PARTS, Kind, Metric, Ratio, Scope, part
 from telemetry.query import Query
+from telemetry.summary import HOUR_MS, hour_of
 
 RESOLUTIONS = ("points", "step", "raw")
-FILE = ("layout", "gzip", "estimate", "rate")
+FILE = ("layout", "gzip", "estimate")
 KNOWN = tuple(dict.fromkeys((*series.KNOWN, *RESOLUTIONS, *FILE)))
 EVERYTHING = "all"
 SHORTEST_STEP_MS = 100
@@ -26,31 +28,18 @@ MOST_SPAN_MS = 3 * 366 * 86_400_000
 def read(arguments: Mapping[str, str], sources: Sources) -> Export:
     """The export that parameters ask for; ParameterError with a sentence."""
     parameters.only(arguments, KNOWN)
-    points, width = _resolution(arguments)
-    base = {name: value for name, value in arguments.items() if name not in (*RESOLUTIONS, *FILE, "metric")}
-    queries = list({query.metric.name: query for query in _queries(arguments.get("metric"), base, sources)}.values())
-    first = queries[0]
-    if first.start_ms >= first.end_ms:
-        raise ParameterError("Parameter “start” is not before “end”, expected start < end.")
-    if first.end_ms - first.start_ms > MOST_SPAN_MS:
-        raise ParameterError(f"The range is longer than {MOST_SPAN_MS // 86_400_000} days.")
-    rates = parameters.flag("rate", arguments.get("rate", "0"))
-    chosen = tuple(
-        replace(query, points=points, width_ms=width, rate=rates and _has_rate(query, arguments)) for query in queries
-    )
+    points, width = _resolution(arguments, sources)
+    start, end = _range(arguments, sources)
+    left = {name: value for name, value in arguments.items() if name not in (*RESOLUTIONS, *FILE)}
+    fixed = {**left, "start": str(start), "end": str(end)}  # one range for all metrics, although time goes on
+    queries = _everything(fixed, sources) if left.get("metric") == EVERYTHING else _named(fixed, sources)
+    _still_there(start, end, points, width, sources)
+    chosen = tuple(replace(query, points=points, width_ms=width) for query in queries)
     return Export(chosen, _layout(arguments.get("layout", Layout.WIDE.value)))
 
 
-def _has_rate(query: Query, arguments: Mapping[str, str]) -> bool:
-    """Whether a metric is a counter; one that was named and is none has no rate."""
-    counter = query.metric.kind is Kind.COUNTER
-    if not counter and arguments.get("metric") != EVERYTHING:
-        raise ParameterError(f"Parameter “rate” does not apply: {query.metric.name} is no counter.")
-    return counter
-
-
-def _resolution(arguments: Mapping[str, str]) -> tuple[int | None, int | None]:
-    """(points, width of bins); both None for every sample."""
+def _resolution(arguments: Mapping[str, str], sources: Sources) -> tuple[int | None, int | None]:
+    """(points, width of bins, whole steps of the clock); both None for every sample."""
     every = parameters.flag("raw", arguments.get("raw", "0"))
     given = [name for name in RESOLUTIONS if name in arguments and (every or name != "raw")]
     if len(given) > 1:
@@ -59,11 +48,24 @@ def _resolution(arguments: Mapping[str, str]) -> tuple[int | None, int | None]:
         width = parameters.duration_ms("step", arguments["step"])
         if width < SHORTEST_STEP_MS:
             raise parameters.bad("step", arguments["step"], f"at least {SHORTEST_STEP_MS}ms")
-        return None, width
+        step = sources.step_ms()
+        return None, -(-width // step) * step
     if every:
         return None, None
     points = arguments.get("points", str(series.DEFAULT_POINTS))
     return parameters.integer("points", points, 1, series.MOST_POINTS), None
+
+
+def _range(arguments: Mapping[str, str], sources: Sources) -> tuple[int, int]:
+    now = sources.now_ms()
+    end = parameters.instant_ms("end", arguments.get("end", "now"), now)
+    given = arguments.get("start")
+    start = end - series.DEFAULT_SPAN_MS if given is None else parameters.instant_ms("start", given, now)
+    if start >= end:
+        raise ParameterError("Parameter “start” is not before “end”, expected start < end.")
+    if end - start > MOST_SPAN_MS:
+        raise ParameterError(f"The range is longer than {MOST_SPAN_MS // 86_400_000} days.")
+    return start, end
 
 
 def _layout(given: str) -> Layout:
@@ -71,46 +73,47 @@ def _layout(given: str) -> Layout:
     return Layout(parameters.one_of("layout", given, names))
 
 
-def _queries(names: str | None, base: Mapping[str, str], sources: Sources) -> Iterable[Query]:
-    """A query per metric, all of one range although time goes on. Of everything, those that the filters apply to."""
-    now, slowest = sources.now_ms(), sources.slowest_ms()
-    end = parameters.instant_ms("end", base.get("end", "now"), now)
-    start = parameters.instant_ms("start", base["start"], now) if "start" in base else end - series.DEFAULT_SPAN_MS
-    fixed = {**base, "start": str(start), "end": str(end)}
-    if names != EVERYTHING:
-        for name in (names or "").split(","):
-            yield _query(name, fixed, sources, slowest)
-        return
-    found = 0
-    for metric in everything():
-        filters = {name for name in series.APPLIES if name in base}
-        if all(metric.scope in series.APPLIES[name] for name in filters) and "label" not in base:
-            found += 1
-            yield _query(metric.name, fixed, sources, slowest)
-    if not found:
+def _named(fixed: Mapping[str, str], sources: Sources) -> list[Query]:
+    """A query for each metric that is named, in that order, once."""
+    asked = [series.read({**fixed, "metric": name}, sources) for name in fixed.get("metric", "").split(",")]
+    return list({one.metric.name: series.query_of(one, sources) for one in asked}.values())
+
+
+def _everything(fixed: Mapping[str, str], sources: Sources) -> list[Query]:
+    """Every stored metric that the filters apply to; rates, where they are asked for, of those that are counters."""
+    rate = parameters.flag("rate", fixed.get("rate", "0"))
+    filters = [name for name in series.APPLIES if name in fixed]
+    metrics = [one for one in stored() if all(one.scope in series.APPLIES[name] for name in filters)]
+    if not metrics or "label" in fixed:
         raise ParameterError("No metric has all of these filters; name metrics, or leave out a filter.")
+    plain = {name: value for name, value in fixed.items() if name != "rate"}
+    by_scope: dict[Scope, Query] = {}  # metrics of one scope are read from the same targets
+    for metric in metrics:
+        if metric.scope not in by_scope:
+            by_scope[metric.scope] = series.query_of(series.read({**plain, "metric": metric.name}, sources), sources)
+    return [replace(by_scope[one.scope], metric=one, rate=rate and one.kind is Kind.COUNTER) for one in metrics]
 
 
-def everything() -> list[Metric]:
-    """Every stored metric, histograms as their parts; those of like labels together."""
-    stored: list[Metric] = []
+def stored() -> list[Metric]:
+    """Every stored metric, histograms as their parts; those with the same labels together."""
+    found: list[Metric] = []
     for metric in catalog.METRICS:
-        if isinstance(metric, Ratio):
-            continue
-        parts = [part(metric, name) for name in PARTS] if metric.kind is Kind.HISTOGRAM else [metric]
-        stored += parts
-    return sorted(stored, key=lambda metric: (metric.scope.value, metric.by))
+        if not isinstance(metric, Ratio):
+            found += [part(metric, name) for name in PARTS] if metric.kind is Kind.HISTOGRAM else [metric]
+    return sorted(found, key=lambda metric: (metric.scope.value, metric.by))
 
 
-def _query(name: str, base: Mapping[str, str], sources: Sources, slowest_ms: int) -> Query:
-    asked = series.read({**base, "metric": name}, sources)
-    return Query(
-        metric=asked.metric,
-        start_ms=asked.start_ms,
-        end_ms=asked.end_ms,
-        targets=series.targets(asked, sources),
-        labels=asked.labels or {},
-        total=asked.total,
-        quantile=asked.quantile,
-        slowest_ms=slowest_ms,
+def _still_there(start: int, end: int, points: int | None, width: int | None, sources: Sources) -> None:
+    """Refuse samples of a time of which only hours are kept: the file would look as if there had been nothing."""
+    hours = points is not None or (width is not None and width % HOUR_MS == 0)
+    if hours or not sources.forgotten(start, end):
+        return
+    low, high = hour_of(start), hour_of(end) + HOUR_MS
+    while high - low > HOUR_MS:  # what is given up is older than all that is not
+        middle = hour_of((low + high) // 2)
+        low, high = (middle, high) if sources.forgotten(middle, end) else (low, middle)
+    since = datetime.fromtimestamp(high / 1000, UTC).strftime("%Y-%m-%dT%H:%MZ")
+    raise ParameterError(
+        f"Samples before {since} are given up, and only their hours are kept: "
+        "ask for a step of whole hours, such as step=1h, or for a later start."
     )

@@ -97,8 +97,8 @@ def test_several_metrics_a_total_a_rate_and_a_quantile(web: Web) -> None:
         web, f"metric=gpu_power_watts,memory_headroom_bytes&start={tick(119)}&end={tick(120)}&raw=1&node=spark-01"
     )
     assert both[1:3] == [
-        ["2026-11-30T00:55:19.000Z", "spark-01", "", "", "26843545600"],
         ["2026-11-30T00:55:19.000Z", "spark-01", "0", "50", ""],
+        ["2026-11-30T00:55:19.000Z", "spark-01", "", "", "26843545600"],
     ]
     last = f"&raw=1&start={tick(119)}&end={tick(120)}"
     assert rows(web, f"{POWER}&raw=1&total=1")[1] == ["2026-11-30T00:55:00.000Z", "206"]
