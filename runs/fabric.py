@@ -96,7 +96,7 @@ def _by_cage(frame: Frame, metrics: Collection[str]) -> tuple[list[tuple[str, st
     """
     groups: dict[tuple[str, str], list[int]] = {}
     for row, series in enumerate(frame.series):
-        if series.metric in metrics and not np.isnan(frame.values[row]).all():
+        if series.metric in metrics and (frame.values[row] >= 0).any():
             groups.setdefault((series.target, series.label("cage") or ""), []).append(row)
     first = [rows[0] for rows in groups.values()]
     order = np.array([row for rows in groups.values() for row in rows], dtype=np.intp)

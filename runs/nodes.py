@@ -89,9 +89,8 @@ def extents(stretch: Stretch, metric: Metric) -> Extent:
     lines = np.array(
         [values[rows[node][0]] if len(rows[node]) == 1 else fold(values[rows[node]], metric.across) for node in nodes]
     ).reshape(len(nodes), values.shape[1])
-    known = ~np.isnan(lines)
-    count = known.sum(axis=1).astype(np.float64)
-    total = np.where(known, lines, 0.0).sum(axis=1)
+    count = (lines == lines).sum(axis=1).astype(np.float64)
+    total = np.nansum(lines, axis=1)
     return Extent(
         nodes,
         least(lines, 1) if lines.size else np.zeros(len(nodes)),

@@ -64,16 +64,15 @@ MOSTLY_STILL = (gpu.GPU_THROTTLE, *FABRIC_TROUBLE)
 class Stretch:
     """engines: samples of `ENGINE_SAMPLES`, machines of `NODE_SAMPLES`, both from the sample before the start on.
 
-    counts, totals: two points each of the counters of engines and nodes; still: counters of nodes that did not move.
+    counts: two points each of the counters of engines and nodes; still: counters of nodes that did not move.
     Frames hold the subject's engines only, and of nodes those that took part. took_part: node → the evidence, in words.
     system_power: reads the samples of the whole machines' power.
     """
 
     subject: Subject
     engines: Frame
-    counts: Frame
     machines: Frame
-    totals: Frame
+    counts: Frame
     still: Collection[Series]
     took_part: Mapping[str, str]
     episodes: Sequence[Episode]
@@ -117,29 +116,33 @@ class Stretch:
         return coverage(self.machines, self.nodes, self.start_ms, self.end_ms)
 
     @cached_property
-    def _counted(self) -> dict[Series, float]:
-        return _by_series(self.counts, self.start_ms, self.end_ms)
+    def _gains(self) -> dict[str, dict[Series, float]]:
+        """Increases by metric; what is not known is left out."""
+        found: dict[str, dict[Series, float]] = {}
+        for series in self.still:
+            found.setdefault(series.metric, {})[series] = 0.0
+        gained = increase(self.counts, self.start_ms, self.end_ms).tolist()
+        for series, value in zip(self.counts.series, gained, strict=True):
+            if value == value:
+                found.setdefault(series.metric, {})[series] = value
+        return found
 
-    @cached_property
-    def _spent(self) -> dict[Series, float]:
-        return dict.fromkeys(self.still, 0.0) | _by_series(self.totals, self.start_ms, self.end_ms)
-
-    def gained(self, metric: Metric, **labels: str) -> float:
-        """Increase of an engine's counter over all engines, those of the labels; NaN where none offers it."""
-        return _sum(self._counted, lambda one: one.metric == metric.name and _carries(one, labels))
+    def gained(self, metric: Metric) -> float:
+        """Increase of a counter over all engines, or nodes; NaN where none offers it."""
+        found = self._gains.get(metric.name)
+        return sum(found.values()) if found else float("nan")
 
     def gained_by(self, metric: Metric, label: str) -> dict[str, float]:
         """The same by the value of a label."""
         found: dict[str, float] = {}
-        for series, value in self._counted.items():
-            if series.metric == metric.name:
-                name = series.label(label) or ""
-                found[name] = found.get(name, 0.0) + value
+        for series, value in self.spent(metric):
+            name = series.label(label) or ""
+            found[name] = found.get(name, 0.0) + value
         return found
 
     def spent(self, metric: Metric) -> list[tuple[Series, float]]:
-        """Increases of a node's counter, by series; those that are not known are left out."""
-        return [(one, value) for one, value in self._spent.items() if one.metric == metric.name]
+        """Increases of a counter, by series; those that are not known are left out."""
+        return list(self._gains.get(metric.name, {}).items())
 
     @cached_property
     def output_tokens(self) -> float:
@@ -163,7 +166,6 @@ def load(subject: Subject, reader: Reader) -> Stretch:
     """Read a stretch."""
     start, end, lead = subject.start_ms, subject.end_ms, subject.start_ms - LEAD_MS
     engines = _since(_only(reader.frame(names(ENGINE_SAMPLES), lead, end, subject.targets), subject.owns), start)
-    counts = _only(reader.ends(names(ENGINE_COUNTERS), start, end, subject.targets), subject.owns)
     candidates = list(subject.nodes if subject.chosen is None else subject.chosen)
     machines = _since(reader.frame(names(NODE_SAMPLES), lead, end, candidates), start)
     took_part = _took_part(subject, engines, machines)
@@ -172,9 +174,8 @@ def load(subject: Subject, reader: Reader) -> Stretch:
     return Stretch(
         subject,
         engines,
-        counts,
         _only(machines, lambda series: series.target in took_part),
-        reader.ends(_node_counters(still), start, end, nodes),
+        reader.ends(_counters(subject, took_part, still), start, end, [*subject.targets, *nodes]),
         still,
         took_part,
         reader.episodes(subject.deployment, start, end),
@@ -189,14 +190,16 @@ def names(metrics: Sequence[Metric]) -> frozenset[str]:
     return frozenset(metric.name for metric in metrics)
 
 
-def _node_counters(still: Collection[Series]) -> Callable[[Series], bool]:
-    """Energy and what may have moved."""
-    moving, energy = names(MOSTLY_STILL), _whole_machine(host.SYSTEM_ENERGY)
+def _counters(subject: Subject, nodes: Collection[str], still: Collection[Series]) -> Callable[[Series], bool]:
+    """Everything that engines count, and of nodes energy and what may have moved."""
+    counted, moving, energy = names(ENGINE_COUNTERS), names(MOSTLY_STILL), _whole_machine(host.SYSTEM_ENERGY)
 
     def wanted(series: Series) -> bool:
+        if series.metric in counted:
+            return subject.owns(series)
         if series.metric in moving:
-            return series not in still
-        return series.metric == gpu.GPU_ENERGY.name or energy(series)
+            return series.target in nodes and series not in still
+        return series.target in nodes and (series.metric == gpu.GPU_ENERGY.name or energy(series))
 
     return wanted
 
@@ -218,11 +221,6 @@ def _only(frame: Frame, wanted: Callable[[Series], bool]) -> Frame:
     return frame if len(rows) == len(frame.series) else frame.take(rows)
 
 
-def _by_series(frame: Frame, start_ms: int, end_ms: int) -> dict[Series, float]:
-    gained = increase(frame, start_ms, end_ms).tolist()
-    return {series: value for series, value in zip(frame.series, gained, strict=True) if value == value}
-
-
 def _since(frame: Frame, start_ms: int) -> Frame:
     """From the last sample of each target before the start on: what came earlier is of no window."""
     low = int(np.searchsorted(frame.ticks, start_ms, side="right"))
@@ -231,12 +229,3 @@ def _since(frame: Frame, start_ms: int) -> Frame:
         return frame
     newest = np.where(head, np.arange(low), -1).max(axis=1)
     return frame.between(float(frame.ticks[newest[newest >= 0].min()]), np.inf) if (newest >= 0).any() else frame
-
-
-def _carries(series: Series, labels: Mapping[str, str]) -> bool:
-    return all(series.label(name) == value for name, value in labels.items())
-
-
-def _sum(gains: Mapping[Series, float], wanted: Callable[[Series], bool]) -> float:
-    found = [value for series, value in gains.items() if wanted(series)]
-    return sum(found) if found else float("nan")
