@@ -104,6 +104,11 @@ CASES: list[tuple[str, str, Any]] = [
     ("lines", f"m.extended({ANSWER}, {{ step_ms: 1000, fold: 'mean', series: [] }}, 2000, 0)", None),
     ("lines", "m.joined([{ step_ms: 1, series: [] }, { step_ms: 5, unit: 'w', series: [1] }])",
      {"step_ms": 5, "unit": "w", "series": [1]}),
+    ("lines", "((l) => [l.mid, l.low, l.high])(m.linesOf({ step_ms: 9, fold: 'mean', series: [{ labels: {}, t: [0],"
+     " min: [null], max: [null], mean: [2] }] }, '')[0])", [[2], None, None]),
+    ("feed", "m.extremes({ series: [{ labels: { a: 'b' }, min: [3, null, 1], max: [4, null, 9], mean: [3, null, 2] },"
+     " { labels: {}, v: [null, 7] }, { labels: {}, min: [null], max: [null] }] }).series"
+     ".map((s) => [s.min[0], s.mean[0], s.max[0]])", [[1, None, 9], [7, None, 7], [None, None, None]]),
     # Drawing.
     ("draw", "[[], [3], [5, 1, 3], [4, 2]].map(m.median)", [0, 3, 3, 4]),
     ("draw", f"m.runs({LINE}, [0, 9000], 0)", [[0, 2], [3, 3]]),

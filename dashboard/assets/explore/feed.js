@@ -75,7 +75,8 @@ export class Feed {
     this.asked = now;
     const control = this.control;
     const [whole, end] = await Promise.all([
-      this.all(span, { points: 1 }),
+      // What was answered from hours would take too many samples to be worked out anew.
+      this.answer.resolution === "hours" ? extremes(this.answer) : this.all(span, { points: 1 }).catch((error) => (error.status === 400 ? extremes(this.answer) : Promise.reject(error))),
       this.all([Math.max(span[0], span[1] - LATE_MS), span[1]], { points: 5000 }),
     ]);
     if (control !== this.control) return null;
@@ -84,6 +85,15 @@ export class Feed {
     for (const one of end.series) Object.assign(this.stats.of.get(JSON.stringify(one.labels)) ?? {}, newest(one));
     return this.stats;
   }
+}
+
+// Least and most of each line from an answer in bins, which have both exactly; a mean does not follow from theirs.
+export function extremes(answer) {
+  const over = (values, choose) => {
+    const told = (values ?? []).filter((value) => value !== null);
+    return [told.length ? told.reduce((a, b) => choose(a, b)) : null];
+  };
+  return { series: answer.series.map((one) => ({ labels: one.labels, min: over(one.min ?? one.v, Math.min), max: over(one.max ?? one.v, Math.max), mean: [null] })) };
 }
 
 function numbers(one) {

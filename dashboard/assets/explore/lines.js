@@ -35,20 +35,22 @@ export function gapOf(t, values, step) {
   return PER_GAP * Math.max(step, apart[Math.floor(apart.length / 4)] ?? 0);
 }
 
+const known = (values) => values?.some((value) => value !== null) ?? false;
+
 // One line: {name, labels, t, mid, low, high, relation, gap}; low and high are null where nothing was reduced.
 function line(series, answer, name) {
-  const mid = series.v ?? series[answer.fold] ?? series.mean;
+  const mid = series.v ?? series[answer.fold] ?? series.mean, spans = !series.v && known(series.min) && known(series.max);
   return {
-    name, labels: series.labels, t: series.t, mid, low: series.v ? null : series.min ?? null, high: series.v ? null : series.max ?? null,
+    name, labels: series.labels, t: series.t, mid, low: spans ? series.min : null, high: spans ? series.max : null,
     relation: series.relation ?? null, count: series.count ?? null, gap: gapOf(series.t, mid, answer.step_ms),
   };
 }
 
 // All lines of an answer that have a value. total: what a sum over all lines is called.
 export function linesOf(answer, total) {
-  const known = answer.series.filter((one) => (one.v ?? one.max ?? one.mean).some((value) => value !== null));
-  const keys = telling(known.map((one) => one.labels));
-  return known.map((one) => line(one, answer, nameOf(one.labels, keys, total)));
+  const told = answer.series.filter((one) => [one.v, one.max, one.mean].some(known));
+  const keys = telling(told.map((one) => one.labels));
+  return told.map((one) => line(one, answer, nameOf(one.labels, keys, total)));
 }
 
 export function nameSeries(answer, total) {
