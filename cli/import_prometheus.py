@@ -27,7 +27,10 @@ from storage.store import Store, open_store, refuse_claimed
 REFUSED, FAILED = 2, 1
 DEFAULT_START = "-24h"
 """What is imported where no start is given."""
+BUSY_MS = 30_000
+"""So long an hour waits for the store: it is in no hurry, unlike a collector."""
 HOUR = "%Y-%m-%d %H:%MZ"
+GOES_ON = "What is imported stays; the same command goes on there."
 SAID = {
     IMPORTED: "imported",
     HELD: "refused: the store has something in these hours already",
@@ -67,16 +70,17 @@ def _open(url: str, now_ms: int) -> Store:
     try:
         refuse_claimed(url)
     except StoreTaken:
-        return open_store(url, writer=False, now_ms=now_ms)
-    return open_store(url, writer=True, now_ms=now_ms)
+        return open_store(url, writer=False, now_ms=now_ms, busy_ms=BUSY_MS)
+    return open_store(url, writer=True, now_ms=now_ms, busy_ms=BUSY_MS)
 
 
 def _import(source: Source, store: Store, found: Found, wanted: Range) -> int:
     progress = Progress(len(wanted.hours()) * len({scrape.target for scrape in found.scrapes}))
     try:
-        outcomes = work.run(source, Imports(store), found.scrapes, wanted, lambda name, left: Ingest(name, left))
-        for outcome in outcomes:
+        for outcome in work.run(source, Imports(store), found.scrapes, wanted, Ingest):
             progress.tell(outcome)
+    except (SourceError, StoreError) as error:
+        return _said(f"{error}\n{GOES_ON}", FAILED)
     finally:
         progress.done()
     return 0
@@ -137,7 +141,7 @@ def _hour(t_ms: int) -> str:
     return datetime.fromtimestamp(t_ms / 1000, UTC).strftime(HOUR)
 
 
-def _said(error: Exception, status: int) -> int:
+def _said(error: object, status: int) -> int:
     print(error, file=sys.stderr)
     return status
 

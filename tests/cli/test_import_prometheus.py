@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from cli.main import main
 from storage.records import Batch, Row
 from storage.store import Store, open_store
 from telemetry.model import Series
+from tests.exchange.answers import Server, result, said
 from tests.exchange.servers import Known, serving
 
 HOUR = 3_600_000
@@ -32,6 +35,13 @@ def loggers() -> Iterator[None]:
     root.handlers[:] = kept[1]
     for logger, level in zip(noisy, kept[2], strict=True):
         logger.setLevel(level)
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    made = Server()
+    yield made
+    made.close()
 
 
 @pytest.fixture(scope="module")
@@ -126,3 +136,34 @@ def test_what_is_wrong_is_said(url: str, tmp_path: Path, capsys: pytest.CaptureF
     assert said[4].startswith("--map: 'cluster' is wrong, expected a name")
     assert said[6].endswith("status 404: there is no Prometheus at this address; the path may be missing")
     assert not path.exists()
+
+
+def test_a_source_that_fails_in_the_middle(server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    labels = {"__name__": "node_load1", "job": "node", "instance": "spark-01:9100"}
+    broken = True
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        asked = parse_qs(urlsplit(handler.path).query)
+        if "match[]" in asked:
+            said(200, {"status": "success", "data": [labels]})(handler)
+        elif broken and float(asked["time"][0]) * 1000 > T0 + HOUR:
+            said(503, b"")(handler)
+        else:
+            at = float(asked["time"][0]) - 450
+            result({"metric": labels, "values": [[at, str(at % 1000)]]})(handler)
+
+    server.answer = answer
+    path = tmp_path / "store.db"
+    assert run(path, server.url, *RANGE) == 1
+    told = capsys.readouterr()
+    assert told.out.splitlines()[-2:] == ["  spark-01: 1 hours imported", "1 hours imported, 4 samples"]
+    assert told.err.splitlines() == [
+        f"{server.url}: status 503",
+        "What is imported stays; the same command goes on there.",
+    ]
+    broken = False
+    assert run(path, server.url, *RANGE) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "2 hours imported, 8 samples"
+    store = open_store(str(path), writer=False, now_ms=T0)
+    assert loads(store) == [(T0 / 1000 + 450 + 900 * k) % 1000 for k in range(12)]
+    store.close()

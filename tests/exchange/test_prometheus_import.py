@@ -208,7 +208,7 @@ def everything(store: Store) -> tuple[object, ...]:
     return frame.series, hours.series, told, steps, *(part.tobytes() for part in parts)
 
 
-@pytest.mark.parametrize("stop", [pytest.param(1, marks=pytest.mark.live), 2, pytest.param(4, marks=pytest.mark.live)])
+@pytest.mark.parametrize("stop", [1, *(pytest.param(stop, marks=pytest.mark.live) for stop in (2, 3, 4, 5))])
 def test_goes_on_where_it_was_stopped(source: Source, store: Store, tmp_path: Path, stop: int) -> None:
     imported(source, store)
     other = open_store(f"sqlite:///{tmp_path}/other.db", writer=True, now_ms=T0)
