@@ -97,8 +97,7 @@ def _count(source: Source, found: Found, wanted: Range) -> int:
 def _tell(found: Found, wanted: Range) -> None:
     print(f"{len(wanted.hours())} whole hours, from {_hour(wanted.start)} to {_hour(wanted.end)}")
     for scrape in found.scrapes:
-        place = f"{scrape.place.job or 'no job'} of {scrape.place.instance}"
-        print(f"  {scrape.target}: {scrape.kind}, {len(scrape.families)} metrics, from {place}")
+        print(f"  {scrape.target}: {scrape.kind}, {len(scrape.families)} metrics, from {scrape.place}")
     for problem in found.problems:
         print(f"  left out: {problem}")
     if not found.scrapes:

@@ -15,7 +15,9 @@ from telemetry.frame import Floats
 from telemetry.model import Fold, Kind, Metric
 
 NAME, JOB, INSTANCE = "__name__", "job", "instance"
-NOT_OURS = frozenset({NAME, JOB, INSTANCE})
+COPIES = ("__replica__", "prometheus", "prometheus_replica", "replica")
+"""Labels by which servers that scrape the same pages side by side tell whose sample it is."""
+NOT_OURS = frozenset({NAME, JOB, INSTANCE, *COPIES})
 """Labels that the source's own scraping adds."""
 AGENT, DCGM_EXPORTER, NODE_EXPORTER, ENGINE = "agent", "dcgm-exporter", "node_exporter", "engine"
 KINDS = (AGENT, DCGM_EXPORTER, NODE_EXPORTER, ENGINE)

@@ -10,14 +10,24 @@ from urllib.parse import urlsplit
 from collectors.scrape.lines import PROCESS_START
 from exchange.prometheus import exporters
 from exchange.prometheus.exporters import CHIP_NAMES
-from exchange.prometheus.names import ENGINE, INSTANCE, JOB, KINDS, NAME, kind_of, readings
+from exchange.prometheus.names import COPIES, ENGINE, INSTANCE, JOB, KINDS, NAME, kind_of, readings
 
 
 class Place(NamedTuple):
-    """Where the source scraped: its labels job and instance, "" where a series has none."""
+    """Where the source scraped: its labels job and instance, "" where a series has none. copy: labels that say which
+    of several servers did."""
 
     job: str
     instance: str
+    copy: tuple[tuple[str, str], ...] = ()
+
+    def labels(self) -> dict[str, str]:
+        """What its series have in common."""
+        return {JOB: self.job, INSTANCE: self.instance, **dict(self.copy)}
+
+    def __str__(self) -> str:
+        copies = f" ({', '.join(f'{name} {value}' for name, value in self.copy)})" if self.copy else ""
+        return f"{self.job or 'no job'} of {self.instance or 'no instance'}{copies}"
 
 
 @dataclass(frozen=True)
@@ -69,7 +79,8 @@ def find(series: Iterable[Mapping[str, str]], target_of: Namer) -> Found:
     pages: dict[tuple[Place, str], list[Mapping[str, str]]] = {}
     starts: dict[Place, Mapping[str, str]] = {}
     for labels in series:
-        place = Place(labels.get(JOB, ""), labels.get(INSTANCE, ""))
+        copy = tuple((name, labels[name]) for name in COPIES if name in labels)
+        place = Place(labels.get(JOB, ""), labels.get(INSTANCE, ""), copy)
         kind = kind_of(labels[NAME])
         if labels[NAME] == PROCESS_START:
             starts[place] = labels
@@ -79,7 +90,7 @@ def find(series: Iterable[Mapping[str, str]], target_of: Namer) -> Found:
     for (place, kind), own in sorted(pages.items(), key=lambda item: (KINDS.index(item[0][1]), item[0][0])):
         target = target_of(place.instance, kind)
         if target is None:
-            problems.append(f"{_told(place)}: {len(own)} series have no instance, so nobody knows whose they are")
+            problems.append(f"{place}: {len(own)} series have no instance, so nobody knows whose they are")
             continue
         start = [starts[place]] if kind == ENGINE and place in starts else []
         scrape = _scrape(place, kind, target, [*own, *start])
@@ -107,13 +118,13 @@ def _told_once(scrapes: Sequence[Scrape], problems: list[str]) -> Found:
     kept = []
     for one in scrapes:
         if engines.setdefault(one.target, one.kind == ENGINE) != (one.kind == ENGINE):
-            problems.append(f"{_told(one.place)}: {one.target} is a machine already; give its engine another name")
+            problems.append(f"{one.place}: {one.target} is a machine already; give its engine another name")
             continue
         owners = taken.setdefault(one.target, {})
         again = {owners[family].place for family in one.families if family in owners}
         fresh = frozenset(family for family in one.families if family not in owners)
         problems += [
-            f"{_told(one.place)}: {len(one.families) - len(fresh)} metrics of {one.target} come from {_told(other)}"
+            f"{one.place}: {len(one.families) - len(fresh)} metrics of {one.target} come from {other}"
             for other in sorted(again)
         ]
         if fresh:
@@ -121,7 +132,3 @@ def _told_once(scrapes: Sequence[Scrape], problems: list[str]) -> Found:
             owners.update(dict.fromkeys(fresh, chosen))
             kept.append(chosen)
     return Found(tuple(kept), tuple(problems))
-
-
-def _told(place: Place) -> str:
-    return f"{place.job or 'no job'} of {place.instance or 'no instance'}"

@@ -10,7 +10,7 @@ from itertools import groupby
 from exchange.prometheus.client import SLICE_MS, Samples, Source, quoted, selector
 from exchange.prometheus.fit import Ends, Fit, fitted
 from exchange.prometheus.hours import MakeUnwrapper, Merged, Reader, merged
-from exchange.prometheus.names import INSTANCE, JOB, NAME, pattern
+from exchange.prometheus.names import NAME, pattern
 from exchange.prometheus.pages import Pages
 from exchange.prometheus.scrapes import Found, Namer, Scrape, find
 from storage.imports import Before, ImportedHour, Imports
@@ -160,4 +160,4 @@ class _Target:
 
 
 def _selector(scrape: Scrape, names: Collection[str]) -> str:
-    return selector(names, **{JOB: scrape.place.job, INSTANCE: scrape.place.instance})
+    return selector(names, **scrape.place.labels())

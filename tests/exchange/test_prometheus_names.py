@@ -349,3 +349,17 @@ def test_the_start_of_a_process_is_an_engines() -> None:
 def test_derived_lines_are_of_machines() -> None:
     for one in exporters.NODE_DERIVED:
         assert derived_line(one).engine == AGENT
+
+
+def test_of_servers_that_scrape_side_by_side_one_counts() -> None:
+    labels = {"__name__": "vllm:generation_tokens_total", "job": "vllm", "instance": "a:8000", "prometheus": "p"}
+    both = [{**labels, "replica": replica} for replica in ("b", "a")]
+    got = find(both, lambda instance, kind: name_of(instance, kind, {}))
+    (scrape,) = got.scrapes
+    assert scrape.place.labels() == {"job": "vllm", "instance": "a:8000", "prometheus": "p", "replica": "a"}
+    assert got.problems == (
+        "vllm of a:8000 (prometheus p, replica b): 1 metrics of a:8000 come from vllm of a:8000"
+        " (prometheus p, replica a)",
+    )
+    told = [readings(one, ENGINE, {})[0].line.identity for one in both]
+    assert told[0] == told[1]
