@@ -99,11 +99,13 @@ def bad_steps(at_ms: Floats, breaks: Bools, known: Bools, gap_ms: float) -> Floa
     """
     at = at_ms[known]
     apart = np.diff(at)
-    bad = np.zeros(len(at), dtype=np.int64)
-    bad[1:] = (apart > gap_ms) | ~(apart > 0)
+    bad = np.zeros(len(at))
+    crossed = (apart > gap_ms) | ~(apart > 0)
     if breaks.any():
-        bad[1:] |= np.diff(np.cumsum(breaks)[known]) > 0
-    return np.cumsum(bad).astype(np.float64)
+        crossed |= np.diff(np.cumsum(breaks)[known]) > 0
+    if crossed.any():
+        np.cumsum(crossed, dtype=np.float64, out=bad[1:])
+    return bad
 
 
 def trailing_increase(frame: Frame, window_ms: float) -> Floats:
@@ -188,17 +190,22 @@ def _before(at: Floats, start: Floats) -> Places:
 
     Samples come about as regularly as the starts do, so nearly all are as far back as the middle one, give or take one.
     """
-    middle, newest = len(at) // 2, len(at) - 2
-    if newest < 0 or not (at[1:] >= at[:-1]).all():
+    count = len(at)
+    if count < 2 or not (at[1:] >= at[:-1]).all():
         return _searched(at, start)
-    back = middle - int(_searched(at, start[middle : middle + 1])[0])
-    place = np.clip(np.arange(-back, len(at) - back, dtype=np.intp), 0, newest)
-    place -= start < at[place]
-    np.maximum(place, 0, out=place)
-    place += start >= at[place + 1]
-    np.minimum(place, newest, out=place)
-    missed = np.flatnonzero((start < at[place]) | (start >= at[place + 1]))
-    place[missed] = _searched(at, start[missed])
+    back = count // 2 - int(_searched(at, start[count // 2 : count // 2 + 1])[0])
+    if not 0 < back < count:
+        return _searched(at, start)
+    place = np.arange(-back, count - back, dtype=np.intp)
+    place[:back] = _searched(at, start[:back])
+    ends, own = np.concatenate((at, (np.inf, np.inf))), start[back:]
+    earlier, later = own < ends[: len(own)], own >= ends[1 : len(own) + 1]
+    place[back:] += later
+    place[back:] -= earlier
+    missed = later & (own >= ends[2 : len(own) + 2])
+    missed[1:] |= earlier[1:] & (own[1:] < ends[: len(own) - 1])
+    if missed.any():
+        place[back:][missed] = _searched(at, own[missed])
     return place
 
 

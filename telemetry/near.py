@@ -52,10 +52,9 @@ def evaluate(query: Query, frame: Frame, standing: Mapping[Series, float] | None
     if query.ratio is not None:
         return _quotients(query, query.ratio, frame, inside)
     if query.metric.kind is Kind.HISTOGRAM:
-        found = percentiles(query.metric, frame, query.quantile, query.group)  # type: ignore[arg-type]
+        found = percentiles(query.metric, frame, query.quantile, query.group, inside)  # type: ignore[arg-type]
         values, side, count = (
-            _stacked([getattr(one, name)[inside] for one in found.values()], len(ticks))
-            for name in ("values", "side", "count")
+            _stacked([getattr(one, name) for one in found.values()], len(ticks)) for name in ("values", "side", "count")
         )
         return Block(tuple(found), ticks, values, side=side, count=count)
     if not query.total:

@@ -18,17 +18,21 @@ WINDOW_MS = 300_000
 Labels = tuple[tuple[str, str], ...]
 
 
-def percentiles(metric: Metric, frame: Frame, q: float, group: Callable[[Series], Labels]) -> dict[Labels, Percentiles]:
-    """The q-quantile of a histogram at each tick, by group; of the sums over all histograms of a group.
+def percentiles(
+    metric: Metric, frame: Frame, q: float, group: Callable[[Series], Labels], inside: slice
+) -> dict[Labels, Percentiles]:
+    """The q-quantile of a histogram at each tick `inside`, by group; of the sums over all histograms of a group.
 
     A bucket without a sample makes them unknown, until it is away; then they go on without it.
     """
-    buckets = frame.select(lambda series: series.metric == part(metric, "bucket").name)
+    name = part(metric, "bucket").name
+    chosen = [row for row, series in enumerate(frame.series) if series.metric == name]
+    buckets = frame if len(chosen) == len(frame.series) else frame.take(chosen)
     ticks, read = buckets.ticks.astype(np.float64), ~np.isnan(buckets.at_ms)
-    gained = ratios.hold(trailing_increase(buckets, float(WINDOW_MS)), buckets.gap_ms, ticks, read)
+    gained = ratios.hold(trailing_increase(buckets, float(WINDOW_MS)), buckets.gap_ms, ticks, read)[:, inside]
     away = np.isnan(gained)
     if away.any():
-        away &= _away(buckets)
+        away &= _away(buckets)[:, inside]
     groups: dict[Labels, list[int]] = {}
     for row, series in enumerate(buckets.series):
         groups.setdefault(group(series), []).append(row)

@@ -77,6 +77,8 @@ def quantiles(edges: Floats, increases: Floats, q: float) -> Percentiles:
     needed = next((n for level, n in sorted(NEEDED.items()) if q <= level), max(NEEDED.values()))
     found = Percentiles(np.full(len(count), np.nan), np.full(len(count), np.nan), count)
     columns = np.flatnonzero(count >= needed)
+    if len(columns) == len(count):
+        return Percentiles(*_quantiles(edges, increases, q), count)
     if len(columns):
         found.values[columns], found.side[columns] = _quantiles(edges, increases[:, columns], q)
     return found

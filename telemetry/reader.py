@@ -50,11 +50,14 @@ class Answer:
 
 
 def read(query: Query, source: Source) -> Answer:
-    """The answer: from samples where they can be afforded and are there, else from hours. Every sample if so asked."""
+    """The answer: from samples where they can be afforded and are there, else from hours. Every sample if so asked, and
+    bins of a stated width that hours do not fill."""
     bins = query.bins(source.step_ms())
     span = query.end_ms - query.start_ms
     if bins is None:
         return _from_samples(query, source, None, span)
+    if query.width_ms is not None and bins[1] % HOUR_MS:
+        return _from_samples(query, source, bins, _length(query, hours.sealed(query, source)))
     found = hours.sealed(query, source) if span > SHORT_MS else None
     dear = found is not None and _dear(query, found)
     if dear or source.forgotten(query.start_ms, query.end_ms):

@@ -160,6 +160,15 @@ class Sealing(Memory):
 
 
 @pytest.mark.usefixtures("dear")
+def test_a_stated_width_is_kept() -> None:
+    source = Memory(frame(DAY), forgotten=[FIRST_MS])
+    for width, resolution in ((HOUR_MS, "hours"), (2 * HOUR_MS, "hours"), (HOUR_MS - 10_000, "samples")):
+        found = reader.read(question(gpu.GPU_POWER, 0, 5, width_ms=width), source)
+        assert (found.resolution, found.step_ms) == (resolution, width)
+        assert np.diff(found.lines[0].t_ms).tolist() == [width] * (len(found.lines[0].t_ms) - 1)
+
+
+@pytest.mark.usefixtures("dear")
 def test_an_hour_that_is_sealed_meanwhile_is_not_lost() -> None:
     samples = frame(DAY)
     query = question(gpu.GPU_POWER, 0, 5)
