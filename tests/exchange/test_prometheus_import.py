@@ -11,9 +11,10 @@ import pytest
 from exchange.prometheus import work
 from exchange.prometheus.client import Source
 from exchange.prometheus.scrapes import name_of
-from exchange.prometheus.work import AHEAD, EMPTY, HELD, IMPORTED, Outcome, Range
+from exchange.prometheus.work import AHEAD, EMPTY, HELD, IMPORTED, OLDER, Outcome, Range
 from pipeline.ingest import Ingest
 from storage.imports import Imports
+from storage.records import Batch, Row
 from storage.store import Store, open_store
 from telemetry.counters import increase
 from telemetry.model import Series
@@ -323,3 +324,32 @@ def test_what_is_older_goes_on_where_it_was_stopped(source: Source, store: Store
     assert [one.what for one in imported(source, other, older)][:3] == [HELD, AHEAD, IMPORTED]
     assert everything(other) == everything(store)
     other.close()
+
+
+def test_a_target_that_begins_to_be_recorded_meanwhile(source: Source, store: Store) -> None:
+    """Its counters count from 0 now, so nothing more can be put before them in this run."""
+    found = work.discover(source, RANGE, lambda instance, kind: name_of(instance, kind, {}))
+    begun = work.run(source, Imports(store), found.scrapes, RANGE, Ingest)
+    assert next(begun).what == IMPORTED
+    series = Series("head:8000", "requests_running", OURS)
+    tick = T0 + 50 * HOUR
+    row = Row(tick, "head:8000", tick, store.layout("head:8000", (series,)), [1.0])
+    store.commit(Batch(rows=[row]), tick)
+    assert [next(begun).what for _ in range(3)] == [OLDER, OLDER, IMPORTED]
+    begun.close()
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "now", "hours"),
+    [
+        (T0, T0 + 2 * HOUR, T0 + 9 * HOUR, [0, 1]),
+        (T0 + 1, T0 + 2 * HOUR, T0 + 9 * HOUR, [1]),
+        (T0 - 1, T0 + 2 * HOUR - 1, T0 + 9 * HOUR, [0]),
+        (T0, T0 + 9 * HOUR, T0 + 2 * HOUR + 300_000, [0, 1]),
+        (T0, T0 + 9 * HOUR, T0 + 2 * HOUR + 299_999, [0]),
+        (T0 + 1, T0 + HOUR, T0 + 9 * HOUR, []),
+        (T0 + 5 * HOUR, T0, T0 + 9 * HOUR, []),
+    ],
+)
+def test_only_whole_hours_that_are_over(start: int, end: int, now: int, hours: list[int]) -> None:
+    assert [(hour - T0) // HOUR for hour in work.whole_hours(start, end, now).hours()] == hours
