@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cli import tokens
 from dashboard.config import WebConfig
-from pipeline.config import CollectorConfig, TargetConfig, TargetKind
+from pipeline.config import CollectorConfig, Keep, TargetConfig, TargetKind
 from settings import Settings, SettingsError
 from telemetry.roofline import Weights
 
@@ -36,7 +36,7 @@ def collector(settings: Settings) -> CollectorConfig:
         ),
         deployments=settings.deployments,
         interval_s=settings.interval_s,
-        keep_hours=settings.keep_hours,
+        keep=Keep(settings.raw_days, settings.summary_months, settings.size_limit, settings.disk_reserve),
     )
 
 

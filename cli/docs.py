@@ -62,7 +62,8 @@ def _setting_row(row: Setting) -> ROW:
     default = row.shown_default or ("" if row.default in (None, {}, ()) else f"`{row.form.render(row.default)}`")
     commands = f"`{row.flag}` of {', '.join(row.commands)}" if row.flag else ""
     name = f"`{row.name}`" if row.in_file else f"`{row.name}` (not in the file)"
-    return name, default, row.help, row.form.shown, commands, f"`{row.environment}`"
+    former = f" Formerly `{row.formerly.name}`, which is still read: {row.formerly.form.shown}." if row.formerly else ""
+    return name, default, row.help + former, row.form.shown, commands, f"`{row.environment}`"
 
 
 def metrics_page() -> str:

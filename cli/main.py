@@ -53,6 +53,9 @@ def _add_flags(command: argparse.ArgumentParser, name: str) -> None:
             shape = {"action": argparse.BooleanOptionalAction}
         text = f"{row.help} ({row.environment})".replace("%", "%%")
         command.add_argument(row.flag, dest=row.name, default=argparse.SUPPRESS, help=text, **shape)
+        if (former := row.formerly) is not None:
+            hidden = argparse.SUPPRESS
+            command.add_argument(former.flag, dest=former.name, default=hidden, help=hidden, metavar="N")
     for option in OPTIONS.get(name, ()):
         option.add_to(command)
 

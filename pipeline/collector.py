@@ -61,7 +61,7 @@ async def _main(config: CollectorConfig, store: Store) -> None:
         loop.add_signal_handler(number, stop.set)
     clock = HubClock(time.time() * 1000.0, time.monotonic() * 1000.0)
     sampler = build(config, store, clock, time.monotonic)
-    upkeep = Upkeep(store, sampler, config.keep_hours, lost)
+    upkeep = Upkeep(store, sampler, config.keep, lost)
     upkeep.start()
     try:
         await sampler.run(stop)

@@ -30,13 +30,28 @@ class TargetConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class Keep:
+    """How long and how much is kept.
+
+    raw_days: age at which samples are given up; a summary of their hour stays for summary_months.
+    size_limit: bytes of the store beyond which samples go earlier; None is no limit.
+    disk_reserve: bytes of the disk that stay free; None is what `pipeline.retention.reserve` says.
+    """
+
+    raw_days: float = 30.0
+    summary_months: float = 24.0
+    size_limit: int | None = None
+    disk_reserve: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class CollectorConfig:
     """Everything the collector process needs to know.
 
     deployments: name → names of the engine targets that serve one model together; engines named in none are grouped by
     the model they serve.
     interval_s: nominal seconds between ticks.
-    keep_hours: age in hours at which samples may be given up; a summary of their hour stays.
+    keep: what is given up, and when.
     """
 
     store_url: str
@@ -44,4 +59,4 @@ class CollectorConfig:
     engines: tuple[TargetConfig, ...] = ()
     deployments: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     interval_s: float = 1.0
-    keep_hours: float = 720.0
+    keep: Keep = Keep()

@@ -12,6 +12,8 @@ from typing import ParamSpec, TypeVar
 
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
+from pipeline.config import Keep
+from pipeline.keeper import Keeper, Ranges, nothing_pinned
 from pipeline.sampler import Sampler
 from storage.errors import StoreError, StoreGone
 from storage.store import Store
@@ -20,13 +22,12 @@ CLOCK_EVERY_S = 5
 STORE_EVERY_S = 5
 SEAL_EVERY_S = 60
 PRUNE_EVERY_S = 600
+ROOM_EVERY_S = 30
 PAUSE_S = 0.2
 """Between two targets, so that sealing many never takes a core for long."""
 HOUR_MS = 3_600_000
 HOT_MS = 2 * HOUR_MS
 """How long rows stay: longer than any tail reaches back."""
-SUMMARIES_MS = 731 * 24 * HOUR_MS
-"""How long summaries stay: two years."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -36,14 +37,24 @@ log = logging.getLogger(__name__)
 
 class Upkeep:
     """Jobs: the hub's clock against the wall clock, the store's file against its path, sealing of hours, and dropping
-    of what is old enough. lost: told why, once the file is gone."""
+    of what is old, or what there is no room for. lost: told why, once the file is gone. kept: stretches that are never
+    dropped."""
 
-    def __init__(self, store: Store, sampler: Sampler, keep_hours: float, lost: Callable[[StoreGone], None]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        sampler: Sampler,
+        keep: Keep,
+        lost: Callable[[StoreGone], None],
+        kept: Callable[[], Ranges] = nothing_pinned,
+    ) -> None:
         self._store = store
         self._sampler = sampler
         self._lost = lost
         self._problems: dict[str, str] = {}
-        self._keep_ms = keep_hours * HOUR_MS
+        self._said: list[str] = []
+        self._keeper = Keeper(store, keep, self._say, kept)
+        self._turn = asyncio.Lock()
         self._scheduler = AsyncIOScheduler(timezone="UTC", job_defaults={"coalesce": True, "misfire_grace_time": None})
 
     def start(self) -> None:
@@ -52,6 +63,7 @@ class Upkeep:
         self._scheduler.add_job(self.check_store, "interval", seconds=STORE_EVERY_S)
         self._scheduler.add_job(self.seal, "interval", seconds=SEAL_EVERY_S, next_run_time=datetime.now(UTC))
         self._scheduler.add_job(self.prune, "interval", seconds=PRUNE_EVERY_S)
+        self._scheduler.add_job(self.make_room, "interval", seconds=ROOM_EVERY_S)
         self._scheduler.start()
 
     def stop(self) -> None:
@@ -88,12 +100,29 @@ class Upkeep:
 
     async def prune(self) -> None:
         """Drop rows that the tails need no longer, samples older than the settings keep, and the oldest summaries."""
-        now_ms = self._now_ms()
-        await self._guarded("rows", self._store.prune, now_ms - HOT_MS)
-        forgotten = await self._guarded("samples", self._store.forget, round(now_ms - self._keep_ms))
-        if forgotten:
-            log.info("gave up samples older than %g h: %d hours of targets", self._keep_ms / HOUR_MS, forgotten)
-        await self._guarded("summaries", self._store.drop_summaries, now_ms - max(SUMMARIES_MS, round(self._keep_ms)))
+        async with self._turn:
+            now_ms = self._now_ms()
+            await self._guarded("rows", self._store.prune, now_ms - HOT_MS)
+            gone = await self._guarded("what is old", self._keeper.by_age, now_ms)
+            if gone:
+                log.info("gave up samples by their age: %d hours of targets", gone)
+            await self._guarded("growth", self._keeper.note, now_ms)
+
+    async def make_room(self) -> None:
+        """Drop the oldest before its time where the size limit or the disk leaves no room, and say so."""
+        if self._turn.locked():
+            return
+        async with self._turn:
+            now_ms = self._now_ms()
+            if await self._guarded("room", self._keeper.make_room, now_ms):
+                await self._guarded("growth", self._keeper.note, now_ms)
+            said, self._said = self._said, []
+        for text in said:
+            self._sampler.hub.note_event("cluster", "store", text, now_ms)
+
+    def _say(self, level: str, text: str) -> None:
+        log.log(logging.CRITICAL if level == "critical" else logging.WARNING, "%s", text)
+        self._said.append(text)
 
     def _now_ms(self) -> int:
         """By the hub's clock, which gives rows their ticks: the machine's own may be ahead of it by an hour."""

@@ -61,6 +61,33 @@ def number(low: float, high: float, whole: bool = False) -> Form:
     return Form(parse, repr, shown=expected)
 
 
+SIZES: Mapping[str, int] = {"": 1, "b": 1} | {
+    f"{letter}{end}": base**power
+    for end, base in (("b", 1000), ("ib", 1024))
+    for power, letter in enumerate("kmgt", start=1)
+}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)")
+OFF = "off"
+
+
+def size(least: int, *, off: bool) -> Form:
+    """Bytes, with a unit (GB = 1000³, GiB = 1024³) or bare. off: the word `off` is taken, too, as None."""
+    expected = "a size such as 20GB or 512MiB"
+    expected += f", at least {least >> 20}MiB" * (least > 0) + f", or {OFF}" * off
+
+    def parse(raw: object) -> int | None:
+        text = "" if isinstance(raw, bool) else str(raw).strip().lower()
+        if off and text == OFF:
+            return None
+        found = _SIZE.fullmatch(text)
+        value = round(float(found[1]) * SIZES[found[2]]) if found is not None and found[2] in SIZES else -1
+        if value < least:
+            raise RefusedError((raw, expected))
+        return value
+
+    return Form(parse, shown=expected, metavar="SIZE")
+
+
 def choice(*options: str) -> Form:
     expected = f"one of {', '.join(options)}"
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from settings.forms import RefusedError
-from settings.table import PREFIX, TABLE, Setting, Settings
+from settings.table import PREFIX, TABLE, Former, Setting, Settings
 
 FILE = "tachograph.toml"
 _PASSWORD = re.compile(r"(?<=://)([^/@\s:]*):[^/@\s]*@")
@@ -43,20 +43,36 @@ def load(flags: Mapping[str, Any], environ: Mapping[str, str], directory: Path, 
     named = environ.get(f"{PREFIX}CONFIG") if config is None else config
     for source, given in (
         ("file", _read_file(named, directory, problems)),
-        ("environment", {row.name: environ[row.environment] for row in TABLE if row.environment in environ}),
+        ("environment", _from_environment(environ)),
         ("flag", flags),
     ):
         for row in TABLE:
-            if row.name not in given:
+            found = _named(row, source, given, problems)
+            if found is None:
                 continue
-            raw = given[row.name]
+            raw = given[found.name]
             empty = raw == "" and source == "environment"
-            values[row.name] = defaults[row.name] if empty else _parse(row, source, raw, values[row.name], problems)
+            values[row.name] = defaults[row.name] if empty else _parse(found, source, raw, values[row.name], problems)
             origin[row.name] = "default" if empty else source
     problems += _contradictions(values)
     if problems:
         raise SettingsError(problems)
     return Settings(**values, origin=origin)
+
+
+def _from_environment(environ: Mapping[str, str]) -> Mapping[str, str]:
+    names: list[Setting | Former] = [*TABLE, *(row.formerly for row in TABLE if row.formerly is not None)]
+    return {name.name: environ[name.environment] for name in names if name.environment in environ}
+
+
+def _named(row: Setting, source: str, given: Mapping[str, Any], problems: list[str]) -> Setting | Former | None:
+    """By which of its names a source gives a setting; an empty variable is as good as none beside the other name."""
+    names: tuple[Setting | Former | None, ...] = (row, row.formerly)
+    known = [name for name in names if name is not None and name.name in given]
+    told = [name for name in known if not (source == "environment" and given[name.name] == "")]
+    if len(told) > 1:
+        problems.append(f"{told[1].name}: is what {row.name} was called before; give one of them")
+    return next(iter(told or known), None)
 
 
 def state_directory(environ: Mapping[str, str]) -> Path:
@@ -75,17 +91,19 @@ def _read_file(named: str | None, directory: Path, problems: list[str]) -> Mappi
         problems.append(f"{path} cannot be read: {error}")
         return {}
     known = [row.name for row in TABLE if row.in_file]
-    for key in content.keys() - set(known):
+    former = {row.formerly.name for row in TABLE if row.formerly is not None}
+    for key in content.keys() - set(known) - former:
         near = difflib.get_close_matches(key, known, 1, 0.5)
         hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
         problems.append(f"{path}: there is no setting {key}; {hint}")
-    return {key: value for key, value in content.items() if key in known}
+    return {key: value for key, value in content.items() if key in known or key in former}
 
 
-def _parse(row: Setting, source: str, raw: Any, instead: Any, problems: list[str]) -> Any:
+def _parse(row: Setting | Former, source: str, raw: Any, instead: Any, problems: list[str]) -> Any:
     """What the value means; `instead` where it is wrong."""
     try:
-        return row.form.parse(raw)
+        value = row.form.parse(raw)
+        return row.now(value) if isinstance(row, Former) else value
     except RefusedError as refused:
         name = {"file": row.name, "environment": row.environment, "flag": row.flag or row.name}[source]
         for value, expected in refused.wrong:
@@ -119,4 +137,5 @@ def to_environment(settings: Settings) -> dict[str, str]:
     """
     values = [(row, getattr(settings, row.name)) for row in TABLE]
     rendered = {row.environment: "" if value is None else row.form.render(value) for row, value in values}
-    return {**rendered, f"{PREFIX}CONFIG": ""}
+    former = {row.formerly.environment: "" for row in TABLE if row.formerly is not None}
+    return {**former, **rendered, f"{PREFIX}CONFIG": ""}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -21,11 +21,29 @@ from settings.forms import (
     Form,
     choice,
     number,
+    size,
     targets,
     url,
 )
 
 PREFIX = "TACHOGRAPH_"
+
+
+@dataclass(frozen=True, slots=True)
+class Former:
+    """An earlier name of a setting, which is read as before, and what its value is now."""
+
+    name: str
+    form: Form
+    now: Callable[[Any], Any]
+
+    @property
+    def environment(self) -> str:
+        return PREFIX + self.name.upper()
+
+    @property
+    def flag(self) -> str:
+        return f"--{self.name.replace('_', '-')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +57,7 @@ class Setting:
     flag: str | None
     commands: tuple[str, ...]
     shown_default: str
+    formerly: Former | None = None
 
     @property
     def environment(self) -> str:
@@ -55,11 +74,20 @@ COLLECTOR = ("run", "collect")
 WEB = ("run", "web", "demo")
 
 
+KEEP_HOURS = Former("keep_hours", number(1, 87600), lambda hours: hours / 24)
+
+
 def _setting(
-    form: Form, default: Any, text: str, commands: tuple[str, ...], flag: str | None = "", shown: str = ""
+    form: Form,
+    default: Any,
+    text: str,
+    commands: tuple[str, ...],
+    flag: str | None = "",
+    shown: str = "",
+    formerly: Former | None = None,
 ) -> Any:
     """A row of the table; the flag is the name with dashes unless given, None for a setting without one."""
-    metadata = {"row": (form, default, text, commands, flag, shown)}
+    metadata = {"row": (form, default, text, commands, flag, shown, formerly)}
     return (
         field(default_factory=dict, metadata=metadata) if default == {} else field(default=default, metadata=metadata)
     )
@@ -116,8 +144,32 @@ class Settings:
         ("run",),
     )
     interval_s: float = _setting(number(0.2, 60), 1.0, "Seconds between samples.", (*COLLECTOR, "demo"), "--interval")
-    keep_hours: float = _setting(
-        number(1, 87600), 720.0, "Hours for which every sample is kept; of older hours a summary is.", COLLECTOR
+    raw_days: float = _setting(
+        number(0.04, 3650),
+        30.0,
+        "Days for which every sample is kept; of older hours a summary is.",
+        COLLECTOR,
+        formerly=KEEP_HOURS,
+    )
+    summary_months: float = _setting(
+        number(1, 1200),
+        24.0,
+        "Months for which summaries of hours are kept, and events, absences and facts; never shorter than samples.",
+        COLLECTOR,
+    )
+    size_limit: int | None = _setting(
+        size(64 << 20, off=True),
+        None,
+        "Size of the store from which on the oldest samples go before their time (docs/upkeep.md).",
+        COLLECTOR,
+        shown="`off`",
+    )
+    disk_reserve: int | None = _setting(
+        size(0, off=False),
+        None,
+        "Room on the store's disk below which the oldest samples go before their time (docs/upkeep.md).",
+        COLLECTOR,
+        shown="1 GiB, of a disk below 20 GiB a twentieth",
     )
     host: str = _setting(
         HOST, "127.0.0.1", "Address the web page listens on. Any other than loopback requires the token.", WEB
@@ -166,9 +218,9 @@ class Settings:
 def _rows() -> Iterable[Setting]:
     for entry in fields(Settings):
         if "row" in entry.metadata:
-            form, default, text, commands, flag, shown = entry.metadata["row"]
+            form, default, text, commands, flag, shown, formerly = entry.metadata["row"]
             named = f"--{entry.name.replace('_', '-')}" if flag == "" else flag
-            yield Setting(entry.name, form, default, text, named, commands, shown)
+            yield Setting(entry.name, form, default, text, named, commands, shown, formerly)
 
 
 TABLE: tuple[Setting, ...] = tuple(_rows())

@@ -34,6 +34,8 @@ PAGE_BYTES = 8192
 JOURNAL_BYTES = 64 << 20
 """To this size the write-ahead log is cut back once a slow reader has let it grow."""
 
+BESIDE = ("-wal", "-shm")
+"""Endings of the files that belong to an open store."""
 LOOK_S = 0.05
 """Longer than it takes to look whether a store is claimed."""
 
@@ -204,9 +206,23 @@ class Sqlite:
             return False
         return room.f_bavail * room.f_frsize < PAGE_BYTES * 16
 
+    def free_bytes(self, connection: Connection) -> int:
+        """Bytes inside the file that new rows take before it grows: it never shrinks."""
+        return int(connection.exec_driver_sql("PRAGMA freelist_count").scalar_one()) * int(
+            connection.exec_driver_sql("PRAGMA page_size").scalar_one()
+        )
+
+    def disk(self) -> tuple[int, int]:
+        """(size, free for us) of the disk that holds the file, in bytes."""
+        try:
+            found = os.statvfs(self.path.parent)
+        except OSError as error:
+            raise self._refusal(error) from error
+        return found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize
+
     def size_bytes(self) -> int:
         """Size of the file and what belongs to it."""
-        names = [self.path, *(self.path.with_name(self.path.name + end) for end in ("-wal", "-shm"))]
+        names = [self.path, *(self.path.with_name(self.path.name + end) for end in BESIDE)]
         return sum(name.stat().st_size for name in names if name.exists())
 
 

@@ -147,6 +147,30 @@ class Clock:
 
 
 @dataclass(frozen=True, slots=True)
+class Room:
+    """Where there is room, in bytes. size: of the store with its log; free: inside it, taken before it grows.
+
+    disk, disk_free: of the disk that holds it; None where that cannot be seen.
+    """
+
+    size: int
+    free: int
+    disk: int | None
+    disk_free: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """What a sealed hour of all targets takes: bytes of its samples, and rows of summaries; between which ticks."""
+
+    hour: int
+    samples: int
+    rows: int
+    first_tick: int
+    last_tick: int
+
+
+@dataclass(frozen=True, slots=True)
 class TargetRow:
     """Current state of a target. kind: "node" or "engine"; `last_ok_ms` None = never read."""
 

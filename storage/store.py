@@ -5,13 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from storage import asks, chunks, ends, history, hours, read, summaries, upkeep
+from storage import asks, chunks, ends, history, hours, notes, read, room, summaries, tidy, upkeep
 from storage.database import Database
 from storage.dialect import Sqlite
 from storage.late import Late
 from storage.layouts import Layouts
 from storage.migrations import bring_up_to_date
-from storage.records import Absence, Batch, Clock, Command, Commit, Episode, Event, Fact, Offset, Row, TargetRow
+from storage.records import (
+    Absence,
+    Batch,
+    Clock,
+    Command,
+    Commit,
+    Episode,
+    Event,
+    Fact,
+    Offset,
+    Room,
+    Row,
+    TargetRow,
+    Weight,
+)
 from storage.seal import Sealer
 from storage.write import Writer
 from telemetry.frame import Frame
@@ -235,13 +249,60 @@ class Store:
         """
         return upkeep.prune(self._database, before_ms)
 
-    def forget(self, before_ms: int) -> int:
-        """Give up the samples of sealed hours that ended at or before this; their summaries stay. Target-hours."""
-        return upkeep.forget(self._database, before_ms)
+    def forget(self, before_ms: int, kept: upkeep.Ranges = ()) -> int:
+        """Give up the samples of sealed hours that ended at or before this; their summaries stay. Target-hours.
 
-    def drop_summaries(self, before_ms: int) -> int:
+        kept: (start, end) of what stays whatever its age: hours that overlap one are left alone.
+        """
+        return upkeep.forget(self._database, before_ms, kept=kept)
+
+    def drop_summaries(self, before_ms: int, kept: upkeep.Ranges = ()) -> int:
         """Delete sealed hours that ended at or before this, with all that is left of them. Target-hours."""
-        return upkeep.drop_summaries(self._database, before_ms)
+        return upkeep.drop_summaries(self._database, before_ms, kept=kept)
+
+    def tidy(self, before_ms: int, kept: upkeep.Ranges = ()) -> int:
+        """Delete facts, absences, episodes and offsets that were over, and events, before this; number of rows.
+
+        What still holds stays, and the newest offset of every series.
+        """
+        return tidy.tidy(self._database, before_ms, kept=kept)
+
+    def room(self) -> Room:
+        """What the store takes, and where there is room for more."""
+        return room.room(self._database)
+
+    def rows_per_hour(self) -> int:
+        """Bytes of an hour's packed rows, by the newest minute; 0 without rows."""
+        with self._database.reading() as connection:
+            return room.rows_per_hour(connection)
+
+    def weigh(self, hour: int) -> Weight | None:
+        """What a sealed hour of all targets takes; None where none has samples."""
+        with self._database.reading() as connection:
+            return room.weigh(connection, hour)
+
+    def newest_hours(self, most: int) -> list[int]:
+        """The newest sealed hours that have samples, newest first."""
+        with self._database.reading() as connection:
+            return room.newest_hours(connection, most)
+
+    def oldest_samples(self, kept: upkeep.Ranges = ()) -> int | None:
+        """The oldest sealed hour with samples that is in no kept range."""
+        with self._database.reading() as connection:
+            return room.oldest_samples(connection, kept)
+
+    def oldest_summaries(self, kept: upkeep.Ranges = ()) -> int | None:
+        """The oldest hour of which only summaries are left, and that is in no kept range."""
+        with self._database.reading() as connection:
+            return room.oldest_summaries(connection, kept)
+
+    def note(self, name: str, value: Any) -> None:
+        """Keep what the collector tells of the store as a whole (JSON)."""
+        notes.note(self._database, name, value)
+
+    def noted(self, name: str) -> Any:
+        """A note, None when there is none."""
+        return notes.noted(self._database, name)
 
     def size_bytes(self) -> int:
         """Size of the file with its write-ahead log."""

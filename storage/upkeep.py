@@ -9,8 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from sqlalchemy import Connection, and_, delete, func, not_, or_, select, update
-from sqlalchemy.sql.dml import Delete, Update
+from sqlalchemy import ColumnElement, Connection, Table, and_, delete, func, insert, not_, or_, select
 
 from storage import schema
 from storage.chunks import FORGOTTEN
@@ -25,6 +24,8 @@ SLICE_ROWS = 500
 PAUSE_S = 0.005
 """Between two slices, for whoever waits for the lock."""
 Pause = Callable[[float], None]
+Ranges = Sequence[tuple[int, int]]
+"""(start, end) in milliseconds, both inside: hours that overlap one are not given up."""
 
 
 def prune(database: Database, before_ms: int, pause: Pause = time.sleep) -> int:
@@ -70,49 +71,67 @@ def _slice_end(connection: Connection, start: int, end: int) -> int:
     return end if bound is None else max(bound, start + 1)
 
 
-def forget(database: Database, before_ms: int, pause: Pause = time.sleep) -> int:
+def forget(database: Database, before_ms: int, pause: Pause = time.sleep, kept: Ranges = ()) -> int:
     """Give up the samples of sealed hours that ended at or before this, and keep their summaries; target-hours."""
-    hours = _sealed_hours(database, before_ms, CLOCK.codec != FORGOTTEN)
-    gone = {"data": None, "codec": FORGOTTEN}
+    hours = _sealed_hours(database, before_ms, kept, CLOCK.codec != FORGOTTEN)
     for target, hour in hours:
-        clock = update(schema.clock).where(CLOCK.target == target, CLOCK.hour == hour).values(**gone, late=0)
-        _give_up(database, target, hour, update(schema.chunk).values(**gone), clock, pause)
+        clock = (CLOCK.target == target, CLOCK.hour == hour)
+        for some, last in _slices(database, target):
+            with database.writing() as connection:
+                _strip(connection, schema.chunk, CHUNK.hour == hour, CHUNK.series.in_(some))
+                if last:
+                    _strip(connection, schema.clock, *clock, late=0)
+            pause(PAUSE_S)
     return len(hours)
 
 
-def drop_summaries(database: Database, before_ms: int, pause: Pause = time.sleep) -> int:
+def _strip(connection: Connection, table: Table, *where: ColumnElement[bool], **values: object) -> None:
+    """Write rows anew without their blobs.
+
+    A row that is only updated keeps its place, and with two or three blobs to a page SQLite would give none back.
+    """
+    kept = [column for column in table.columns if column.name not in ("data", "codec")]
+    rows = [dict(row) for row in connection.execute(select(*kept).where(*where)).mappings()]
+    connection.execute(delete(table).where(*where))
+    if rows:
+        connection.execute(insert(table), [{**row, "codec": FORGOTTEN, "data": None, **values} for row in rows])
+
+
+def drop_summaries(database: Database, before_ms: int, pause: Pause = time.sleep, kept: Ranges = ()) -> int:
     """Delete sealed hours that ended at or before this, summaries and all; target-hours.
 
     One that its target's newest row belongs to stays: it would only be sealed again.
     """
     rows = and_(HOT.target == CLOCK.target, HOT.tick >= CLOCK.hour, HOT.tick < CLOCK.hour + HOUR_MS)
-    hours = _sealed_hours(database, before_ms, ~select(HOT.tick).where(rows).exists())
+    hours = _sealed_hours(database, before_ms, kept, ~select(HOT.tick).where(rows).exists())
     for target, hour in hours:
-        clock = delete(schema.clock).where(CLOCK.target == target, CLOCK.hour == hour)
-        _give_up(database, target, hour, delete(schema.chunk), clock, pause)
+        for some, last in _slices(database, target):
+            with database.writing() as connection:
+                connection.execute(delete(schema.chunk).where(CHUNK.hour == hour, CHUNK.series.in_(some)))
+                if last:
+                    connection.execute(delete(schema.clock).where(CLOCK.target == target, CLOCK.hour == hour))
+            pause(PAUSE_S)
     return len(hours)
 
 
-def _sealed_hours(database: Database, before_ms: int, *conditions: object) -> list[tuple[str, int]]:
+def _sealed_hours(database: Database, before_ms: int, kept: Ranges, *conditions: object) -> list[tuple[str, int]]:
     query = select(CLOCK.target, CLOCK.hour).where(CLOCK.hour <= before_ms - HOUR_MS, *conditions)  # type: ignore[arg-type]
     with database.reading() as connection:
-        return [(target, hour) for target, hour in connection.execute(query.order_by(CLOCK.hour, CLOCK.target)).all()]
+        found = connection.execute(query.order_by(CLOCK.hour, CLOCK.target)).all()
+    return [(target, hour) for target, hour in found if not is_kept(hour, kept)]
 
 
-def _give_up(
-    database: Database, target: str, hour: int, chunks: Update | Delete, clock: Update | Delete, pause: Pause
-) -> None:
-    """The clock goes with the last slice: after a stop in between, the hour is found again and finished."""
-    slices = list(_series_of(database, target)) or [[]]
-    for place, numbers in enumerate(slices, start=1):
-        with database.writing() as connection:
-            connection.execute(chunks.where(CHUNK.hour == hour, CHUNK.series.in_(numbers)))
-            if place == len(slices):
-                connection.execute(clock)
-        pause(PAUSE_S)
+def is_kept(hour: int, kept: Ranges) -> bool:
+    """Whether one of the ranges holds a moment of the hour."""
+    return any(start < hour + HOUR_MS and end >= hour for start, end in kept)
 
 
-def _series_of(database: Database, target: str) -> Iterator[Sequence[int | str]]:
+def _slices(database: Database, target: str) -> Iterator[tuple[Sequence[int | str], bool]]:
+    """Numbers of a target's series, and whether they are the last.
+
+    The clock goes with the last slice: after a stop in between, the hour is found again and finished.
+    """
     with database.reading() as connection:
         numbers = list(connection.scalars(select(schema.series.c.id).where(schema.series.c.target == target)))
-    return parts(numbers)
+    slices = list(parts(numbers)) or [[]]
+    return ((some, place == len(slices)) for place, some in enumerate(slices, start=1))

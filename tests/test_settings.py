@@ -18,7 +18,8 @@ def refused(tmp_path: Path, flags: dict[str, object], environ: dict[str, str] | 
 def test_defaults(tmp_path: Path) -> None:
     found = load({}, {"HOME": "/home/ann"}, tmp_path)
     assert found.store == "sqlite:////home/ann/.local/state/tachograph/tachograph.db"
-    assert (found.host, found.port, found.interval_s, found.keep_hours) == ("127.0.0.1", 8050, 1.0, 720.0)
+    assert (found.host, found.port, found.interval_s, found.raw_days) == ("127.0.0.1", 8050, 1.0, 30.0)
+    assert (found.summary_months, found.size_limit, found.disk_reserve) == (24.0, None, None)
     assert (found.nodes, found.engines, found.deployments, found.allowed_hosts) == ({}, {}, {}, ())
     assert (found.token_file, found.discover, found.log_level) == (None, True, "info")
     assert (found.agent_host, found.agent_port, found.agent_root) == ("127.0.0.1", 9810, "/")
@@ -32,16 +33,77 @@ def test_state_directory_follows_xdg(tmp_path: Path) -> None:
 
 
 def test_later_sources_win(tmp_path: Path) -> None:
-    (tmp_path / "tachograph.toml").write_text('port = 1000\ninterval_s = 2\nlog_level = "debug"\nkeep_hours = 48\n')
+    (tmp_path / "tachograph.toml").write_text('port = 1000\ninterval_s = 2\nlog_level = "debug"\nraw_days = 2\n')
     environ = {"TACHOGRAPH_PORT": "2000", "TACHOGRAPH_INTERVAL_S": "3.5"}
     found = load({"port": "3000"}, environ, tmp_path)
-    assert (found.port, found.interval_s, found.log_level, found.keep_hours) == (3000, 3.5, "debug", 48.0)
+    assert (found.port, found.interval_s, found.log_level, found.raw_days) == (3000, 3.5, "debug", 2.0)
     assert found.origin == {
         "port": "flag",
         "interval_s": "environment",
         "log_level": "file",
-        "keep_hours": "file",
+        "raw_days": "file",
     }
+
+
+@pytest.mark.parametrize("source", ["file", "environment", "flag"])
+def test_a_former_name_is_read(tmp_path: Path, source: str) -> None:
+    if source == "file":
+        (tmp_path / "tachograph.toml").write_text("keep_hours = 48\n")
+    environ = {"TACHOGRAPH_KEEP_HOURS": "48"} if source == "environment" else {}
+    found = load({"keep_hours": "48"} if source == "flag" else {}, environ, tmp_path)
+    assert (found.raw_days, found.origin) == (2.0, {"raw_days": source})
+    assert load({}, {**environ, **to_environment(found)}, tmp_path) == found
+
+
+def test_a_stronger_source_wins_by_either_name(tmp_path: Path) -> None:
+    (tmp_path / "tachograph.toml").write_text("raw_days = 9\n")
+    assert load({}, {"TACHOGRAPH_KEEP_HOURS": "24"}, tmp_path).raw_days == 1.0
+    assert load({"raw_days": "3"}, {"TACHOGRAPH_KEEP_HOURS": "24"}, tmp_path).raw_days == 3.0
+    assert load({}, {"TACHOGRAPH_KEEP_HOURS": "24", "TACHOGRAPH_RAW_DAYS": ""}, tmp_path).raw_days == 1.0
+    assert load({}, {"TACHOGRAPH_KEEP_HOURS": "", "TACHOGRAPH_RAW_DAYS": "4"}, tmp_path).raw_days == 4.0
+    assert load({}, {"TACHOGRAPH_KEEP_HOURS": ""}, tmp_path).raw_days == 30.0
+
+
+def test_both_names_at_once_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "tachograph.toml").write_text("raw_days = 9\nkeep_hours = 1\n")
+    assert refused(tmp_path, {}) == ["keep_hours: is what raw_days was called before; give one of them"]
+    environ = {"TACHOGRAPH_KEEP_HOURS": "0"}
+    (tmp_path / "tachograph.toml").write_text("")
+    assert refused(tmp_path, {}, environ) == [
+        "TACHOGRAPH_KEEP_HOURS: '0' is wrong, expected a number from 1 to 87600",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("raw", "value"),
+    [
+        ("64MiB", 64 << 20),
+        ("67108864", 64 << 20),
+        (67108864, 64 << 20),
+        ("1.5 GB", 1_500_000_000),
+        ("20gib", 20 << 30),
+        ("2TB", 2_000_000_000_000),
+        ("70000kb", 70_000_000),
+        ("off", None),
+    ],
+)
+def test_sizes(tmp_path: Path, raw: object, value: int | None) -> None:
+    found = load({"size_limit": raw}, {}, tmp_path)
+    assert found.size_limit == value
+    assert load({}, to_environment(found), tmp_path) == found
+
+
+@pytest.mark.parametrize("raw", ["67108863", "63MiB", "5", "-1GB", "1 XB", "GB", "1e9", True, "1.GB"])
+def test_wrong_sizes(tmp_path: Path, raw: object) -> None:
+    expected = "a size such as 20GB or 512MiB, at least 64MiB, or off"
+    assert refused(tmp_path, {"size_limit": raw}) == [f"--size-limit: {str(raw)!r} is wrong, expected {expected}"]
+
+
+def test_a_reserve_may_be_nothing_but_not_off(tmp_path: Path) -> None:
+    assert load({"disk_reserve": "0"}, {}, tmp_path).disk_reserve == 0
+    assert refused(tmp_path, {"disk_reserve": "off"}) == [
+        "--disk-reserve: 'off' is wrong, expected a size such as 20GB or 512MiB",
+    ]
 
 
 def test_a_table_is_replaced_as_a_whole(tmp_path: Path) -> None:
@@ -256,7 +318,8 @@ def test_children_read_the_same_settings(tmp_path: Path) -> None:
         "node_token_file": "/etc/node",
         "discover": False,
         "interval_s": "0.25",
-        "keep_hours": "100",
+        "raw_days": "100",
+        "size_limit": "20GB",
         "host": "::",
         "port": "0",
         "allowed_hosts": ["*.example.org", "b"],

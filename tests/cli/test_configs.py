@@ -10,7 +10,7 @@ import pytest
 
 from cli import configs
 from dashboard.config import WebConfig
-from pipeline.config import CollectorConfig, TargetConfig, TargetKind
+from pipeline.config import CollectorConfig, Keep, TargetConfig, TargetKind
 from settings import Settings, SettingsError
 from telemetry.roofline import Weights
 
@@ -22,7 +22,10 @@ def test_collector() -> None:
         engines={"head": "http://10.0.0.1:8000"},
         deployments={"kimi": ("head",)},
         interval_s=2.0,
-        keep_hours=5.0,
+        raw_days=5.0,
+        summary_months=6.0,
+        size_limit=7 << 30,
+        disk_reserve=8,
     )
     assert configs.collector(settings) == CollectorConfig(
         store_url="sqlite:////x.db",
@@ -30,7 +33,7 @@ def test_collector() -> None:
         engines=(TargetConfig("head", "http://10.0.0.1:8000", TargetKind.ENGINE),),
         deployments={"kimi": ("head",)},
         interval_s=2.0,
-        keep_hours=5.0,
+        keep=Keep(5.0, 6.0, 7 << 30, 8),
     )
 
 

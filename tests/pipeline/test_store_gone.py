@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pipeline import collector
-from pipeline.config import CollectorConfig
+from pipeline.config import CollectorConfig, Keep
 from pipeline.upkeep import STORE_EVERY_S, Upkeep
 from storage.errors import StoreGone
 from storage.store import open_store
@@ -26,7 +26,7 @@ def test_the_job_tells_of_it_and_nothing_is_written_meanwhile(tmp_path: Path) ->
         stage.says(5)
         await stage.tick(1)
         writer = stage.sampler.writer
-        upkeep = Upkeep(writer.store, stage.sampler, 24.0, told.append)
+        upkeep = Upkeep(writer.store, stage.sampler, Keep(1.0), told.append)
         await upkeep.check_store()
         assert told == []
         stage.path.unlink()
@@ -42,7 +42,7 @@ def test_the_job_tells_of_it_and_nothing_is_written_meanwhile(tmp_path: Path) ->
 
 def test_the_job_runs_every_five_seconds(tmp_path: Path) -> None:
     async def story(stage: Stage) -> None:
-        upkeep = Upkeep(stage.sampler.writer.store, stage.sampler, 24.0, lambda _error: None)
+        upkeep = Upkeep(stage.sampler.writer.store, stage.sampler, Keep(1.0), lambda _error: None)
         upkeep.start()
         jobs = {job.func.__name__: job.trigger.interval.total_seconds() for job in upkeep._scheduler.get_jobs()}
         upkeep.stop()

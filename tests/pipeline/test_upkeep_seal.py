@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.upkeep import HOT_MS, HOUR_MS, SUMMARIES_MS, Upkeep
+from pipeline.config import Keep
+from pipeline.retention import summaries_ms
+from pipeline.upkeep import HOT_MS, HOUR_MS, Upkeep
 from pipeline.writer import Draft, Work
 from storage.errors import StoreError
 from storage.records import Batch, Row
@@ -20,6 +22,8 @@ from tests.pipeline.stage import Stage
 START = 1_796_000_400_000
 DAY_MS = 24 * HOUR_MS
 X = Series("old", "x")
+DAY = Keep(raw_days=1.0)
+SUMMARIES_MS = summaries_ms(DAY)
 
 
 def write(store: Store, *ticks: int, target: str = "old") -> None:
@@ -29,12 +33,12 @@ def write(store: Store, *ticks: int, target: str = "old") -> None:
     store.commit(Batch(rows=rows), START)
 
 
-def with_upkeep(path: Path, story: Callable[[Stage, Store, Upkeep], object], keep_hours: float = 24.0) -> None:
+def with_upkeep(path: Path, story: Callable[[Stage, Store, Upkeep], object], keep: Keep = DAY) -> None:
     """Play a story with upkeep over an empty store; the hub's clock stands where the stage sets it."""
 
     async def run(stage: Stage) -> None:
         store = stage.sampler.writer.store
-        upkeep = Upkeep(store, stage.sampler, keep_hours, lambda _error: None)
+        upkeep = Upkeep(store, stage.sampler, keep, lambda _error: None)
         upkeep._now_ms = lambda: stage.now_ms  # type: ignore[attr-defined,method-assign]
         outcome = story(stage, store, upkeep)
         if asyncio.iscoroutine(outcome):
@@ -105,7 +109,7 @@ def test_samples_that_are_kept_longer_keep_their_summaries(tmp_path: Path) -> No
         await upkeep.prune()
         assert len(store.sealed(0, START + DAY_MS)) == 2
 
-    with_upkeep(tmp_path, story, keep_hours=SUMMARIES_MS / HOUR_MS + 9)
+    with_upkeep(tmp_path, story, keep=Keep(raw_days=SUMMARIES_MS / DAY_MS + 1))
 
 
 def test_a_store_that_fails_is_told_once_and_asked_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -169,7 +173,7 @@ def test_sealing_begins_at_once_and_goes_on_every_minute(tmp_path: Path) -> None
 
 def test_the_hubs_clock_counts(tmp_path: Path) -> None:
     async def story(stage: Stage) -> None:
-        upkeep = Upkeep(stage.sampler.writer.store, stage.sampler, 24.0, lambda _error: None)
+        upkeep = Upkeep(stage.sampler.writer.store, stage.sampler, Keep(1.0), lambda _error: None)
         before = upkeep._now_ms()
         stage.sampler.clock._anchor_ms += 5 * HOUR_MS
         assert 5 * HOUR_MS <= upkeep._now_ms() - before < 5 * HOUR_MS + 60_000
