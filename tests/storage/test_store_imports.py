@@ -132,6 +132,8 @@ def test_where_counters_stood_before(store: Store) -> None:
     assert imports.before("spark", T0 + 2 * HOUR) == Before(T0 + 119 * STEP, {ENERGY: (238.0, -1000.0)})
     assert imports.before("spark", T0 + 3 * HOUR) == Before(T0 + 2 * HOUR + 1000, {ENERGY: (301.0, 7.0)})
     assert imports.before("other", T0 + 3 * HOUR) == Before()
+    assert imports.write(hour_of(1, 250.0))
+    assert imports.before("spark", T0 + HOUR) == Before(T0 + 119 * STEP, {ENERGY: (238.0, -1000.0)})
 
 
 def test_where_counters_begin_after(store: Store) -> None:
