@@ -36,14 +36,14 @@ PHASE = Number(
     "phase_seconds",
     "Time in phase",
     Unit.SECONDS,
-    "Each reading's phase counts until the next one, over a gap for one interval; what is left is unknown. Of several "
+    "Each reading's phase counts until the next one, but not over a gap; what is left is unknown. Of several "
     "engines the busiest counts.",
 )
 RUNNING = Number(
     "running_seconds",
     "Time at so many running",
     Unit.SECONDS,
-    "Each reading's number of requests running counts until the next one, over a gap for one interval.",
+    "Each reading's number of requests running counts until the next one, but not over a gap.",
 )
 RUNNING_MEAN = Number("running_mean", "Running, mean", Unit.REQUESTS, "Mean over the time in which it is known.")
 RUNNING_MAX = Number("running_max", "Running, most", Unit.REQUESTS, "Largest number at a reading.")

@@ -13,7 +13,7 @@ from runs.coverage import Coverage, coverage
 from runs.evidence import taking_part
 from runs.reader import LEAD_MS, Absence, Episode, Event, Reader
 from runs.subject import Subject
-from telemetry.catalog import engine, gpu, host, network
+from telemetry.catalog import cluster, engine, gpu, host, network
 from telemetry.counters import increase
 from telemetry.frame import Floats, Frame
 from telemetry.model import Metric, Series, part
@@ -26,7 +26,9 @@ ENGINE_SAMPLES = (
     engine.ENGINE_PHASE,
     engine.REPORTED_ACCEPTANCE,
     engine.REPORTED_ACCEPTED_LENGTH,
+    cluster.SCRAPE_SECONDS,
 )
+"""The last is of every reading, whatever the engine offers: it says when there was one."""
 HISTOGRAMS = (engine.TTFT, engine.ITL, engine.TPOT, engine.E2E, engine.QUEUE_TIME)
 ENGINE_COUNTERS = (
     engine.GENERATION_TOKENS,
@@ -165,7 +167,9 @@ def inside(frame: Frame, start_ms: float, end_ms: float) -> Floats:
 def load(subject: Subject, reader: Reader) -> Stretch:
     """Read a stretch."""
     start, end, lead = subject.start_ms, subject.end_ms, subject.start_ms - LEAD_MS
-    engines = _since(_only(reader.frame(names(ENGINE_SAMPLES), lead, end, subject.targets), subject.owns), start)
+    engines = reader.frame(names(ENGINE_SAMPLES), lead, end, subject.targets)
+    engines = _only(engines, lambda one: subject.owns(one) or one.metric == cluster.SCRAPE_SECONDS.name)
+    engines = _since(_read(engines), start)
     candidates = list(subject.nodes if subject.chosen is None else subject.chosen)
     machines = _since(reader.frame(names(NODE_SAMPLES), lead, end, candidates), start)
     took_part = _took_part(subject, engines, machines)
@@ -219,6 +223,15 @@ def _only(frame: Frame, wanted: Callable[[Series], bool]) -> Frame:
     """The wanted rows; the same frame where that is all of them, since a copy of a cluster's samples takes its time."""
     rows = [row for row, series in enumerate(frame.series) if wanted(series)]
     return frame if len(rows) == len(frame.series) else frame.take(rows)
+
+
+def _read(frame: Frame) -> Frame:
+    """The ticks at which any of the targets was read."""
+    read = (frame.at_ms == frame.at_ms).any(axis=0)
+    if read.all():
+        return frame
+    values, at_ms, breaks = frame.values[:, read], frame.at_ms[:, read], frame.breaks[:, read]
+    return Frame(frame.ticks[read], frame.series, values, at_ms, breaks, frame.gap_ms)
 
 
 def _since(frame: Frame, start_ms: int) -> Frame:
