@@ -59,7 +59,7 @@ def evaluate(query: Query, frame: Frame, standing: Mapping[Series, float] | None
         return Block(tuple(found), ticks, values, side=side, count=count)
     if not query.total:
         return Block(tuple(map(query.group, frame.series)), ticks, frame.values[:, inside])
-    if not frame.series and not standing:
+    if not len(frame.ticks) or (not frame.series and not standing):
         return Block((), ticks, np.zeros((0, len(ticks))))
     return Block(((),), ticks, _total(query.metric, frame, standing or {})[np.newaxis, inside])  # type: ignore[arg-type]
 

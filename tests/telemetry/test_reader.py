@@ -372,3 +372,15 @@ def test_pieces_of_a_reading_are_its_whole(
     assert (len(pieces) == 1) == (query.total and query.metric is engine.GENERATION_TOKENS and not query.rate)
     assert (pieces[0].start_ms, pieces[-1].end_ms) == (query.start_ms, query.end_ms)
     assert all(before.end_ms + 1 == after.start_ms for before, after in pairwise(pieces))
+
+
+@pytest.mark.parametrize(("metric", "more"), QUESTIONS)
+def test_slices_without_samples_are_left_out(metric: Metric | Ratio, more: dict[str, object]) -> None:
+    rows: dict[Series, Numbers] = {
+        one(stored, "head"): [1.0, 2.0, 3.0] for stored in (gpu.GPU_POWER, engine.GENERATION_TOKENS)
+    }
+    source = Memory(frame(rows, at_s=[0, 10, 7300]))
+    query = question(metric, 0, 3, **{"width_ms": None} | more)
+    bounds = [(FIRST_MS + hour * HOUR_MS, FIRST_MS + hour * HOUR_MS + HOUR_MS - 1) for hour in range(4)]
+    pieces = list(reader.stream(query, source, bounds))
+    assert [(piece[0].t_ms - FIRST_MS).tolist() for piece in pieces] == [[0, 10_000], [7_300_000]]
