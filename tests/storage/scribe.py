@@ -13,14 +13,38 @@ from storage.store import Store, open_store
 from telemetry.summary import HOUR_MS
 from tests.storage.worlds import NOW, SECOND, scribe_values, series
 
+AHEAD_MS = 3 * HOUR_MS
+"""How far ticks may be ahead of what is sealed: so that every life of some hours seals some."""
 
-def upkeep(store: Store, clock: list[int], stop: threading.Event) -> None:
-    """Seal what is due and delete what is sealed, again and again."""
-    while not stop.is_set():
-        now_ms = clock[0]
-        for target, hour in store.due(now_ms):
-            store.seal(target, hour, now_ms)
-            store.prune(now_ms - HOUR_MS)
+
+class Upkeep:
+    """A thread that seals what is due and deletes what is sealed, again and again."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._changed = threading.Condition()
+        self._now_ms = self._done_ms = 0
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._now_ms > self._done_ms)
+                now_ms = self._now_ms
+            for target, hour in self._store.due(now_ms):
+                self._store.seal(target, hour, now_ms)
+                self._store.prune(now_ms - HOUR_MS)
+            with self._changed:
+                self._done_ms = now_ms
+                self._changed.notify_all()
+
+    def tick(self, now_ms: int) -> None:
+        """Tell the time; waits while sealing is far behind."""
+        with self._changed:
+            self._now_ms = now_ms
+            self._changed.notify_all()
+            if self._done_ms:
+                self._changed.wait_for(lambda: now_ms - self._done_ms < AHEAD_MS)
 
 
 def main(url: str, targets: int, ticks: int, step_ms: int) -> None:
@@ -29,19 +53,15 @@ def main(url: str, targets: int, ticks: int, step_ms: int) -> None:
     layouts = {target: store.layout(f"t{target}", series(f"t{target}", "a", "b", "c")) for target in range(targets)}
     last = store.latest_commit()
     first = 0 if last is None else (last.last_tick - NOW) // step_ms + 1
-    clock, stop = [NOW + first * step_ms], threading.Event()
-    beside = threading.Thread(target=upkeep, args=(store, clock, stop), daemon=True)
-    if step_ms > SECOND:
-        beside.start()
+    upkeep = Upkeep(store) if step_ms > SECOND else None
     for tick in range(first, first + ticks):
-        at = clock[0] = NOW + tick * step_ms
+        at = NOW + tick * step_ms
+        if upkeep is not None:
+            upkeep.tick(at)
         rows = [Row(at, f"t{n}", at + n, layouts[n], scribe_values(tick, n)) for n in layouts]
         event = Event(0, at, "t0", "tick", str(tick), {})
         commit = store.commit(Batch(rows=rows, events=[event]), at)
         print(f"{commit.sequence} {tick}", flush=True)
-    stop.set()
-    if step_ms > SECOND:
-        beside.join()
     store.close()
 
 
