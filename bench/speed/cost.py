@@ -1,0 +1,72 @@
+"""What a piece of work costs: time on the clock and of the processor, and bytes handed to the file system."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass
+class Cost:
+    """Summed over several pieces. written: bytes, by what the process handed to the file system."""
+
+    clock_s: float = 0.0
+    cpu_s: float = 0.0
+    written: int = 0
+    worst_s: float = 0.0
+    times: int = 0
+
+    @contextmanager
+    def measured(self) -> Iterator[None]:
+        """Add a piece of this thread's work."""
+        before, cpu, clock = written_by(os.getpid()), time.thread_time(), time.perf_counter()
+        yield
+        took = time.perf_counter() - clock
+        self.cpu_s += time.thread_time() - cpu
+        self.written += written_by(os.getpid()) - before
+        self.clock_s, self.worst_s, self.times = self.clock_s + took, max(self.worst_s, took), self.times + 1
+
+
+def written_by(process: int) -> int:
+    """Bytes that a process has handed to the file system."""
+    lines = Path(f"/proc/{process}/io").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("write_bytes"))
+
+
+def cpu_of(process: int) -> float:
+    """Seconds of processor that a process has used."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / CLOCK_TICKS
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best of several: milliseconds on the clock, and of the processor where it is ours."""
+
+    clock_ms: float
+    cpu_ms: float | None = None
+
+
+def best(question: Callable[[], object], times: int, *, ours: bool = False, patience_s: float = 60.0) -> Best:
+    """The best of so many, once warm; of fewer where one takes long."""
+    clock, cpu = [], []
+    until = time.perf_counter() + patience_s
+    for _ in range(times + 1):
+        used, began = time.process_time(), time.perf_counter()
+        question()
+        clock.append((time.perf_counter() - began) * 1e3)
+        cpu.append((time.process_time() - used) * 1e3)
+        if time.perf_counter() > until:
+            break
+    return Best(min(clock), min(cpu) if ours else None)
+
+
+def folder_bytes(folder: Path) -> int:
+    """Size of all files in a folder."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
