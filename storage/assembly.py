@@ -10,6 +10,7 @@ import numpy as np
 
 from storage import chunks
 from storage.clocks import Place
+from storage.damage import Broken, refused
 from storage.errors import StoreBroken
 from storage.hot import Piece
 from storage.plan import Plan, runs
@@ -31,8 +32,12 @@ class Table:
     at_ms: Floats
 
 
-def assemble(plan: Plan, known: Mapping[int, Series], sealed: Sealed, rows: Piece) -> Table | None:
+def assemble(
+    plan: Plan, known: Mapping[int, Series], sealed: Sealed, rows: Piece, broken: Broken = refused
+) -> Table | None:
     """Everything on one axis, series sorted by identity; None when no wanted series was present.
+
+    broken: told of a damaged chunk; where it returns, the series is unknown in that hour.
 
     Of a sealed hour that got late rows both are taken; where both have a tick, the sealed one counts.
     """
@@ -48,7 +53,7 @@ def assemble(plan: Plan, known: Mapping[int, Series], sealed: Sealed, rows: Piec
     spans = list(zip(sealed.stretches, columns, strict=True))
     rows_of = _rows_of(plan, order)
     _clear(spans, rows_of, table)
-    _place_chunks(known, sealed, spans, table)
+    _place_chunks(known, sealed, spans, table, broken)
     _place_rows(plan, rows, table)
     _place_instants(plan, spans, rows, rows_of, table)
     return table
@@ -110,20 +115,29 @@ def _rows_of(plan: Plan, order: Sequence[int]) -> dict[str, Ints]:
     }
 
 
-def _place_chunks(known: Mapping[int, Series], sealed: Sealed, spans: Sequence[Span], table: Table) -> None:
+def _place_chunks(
+    known: Mapping[int, Series], sealed: Sealed, spans: Sequence[Span], table: Table, broken: Broken
+) -> None:
     row_of = {number: row for row, number in enumerate(table.order)}
     for stretch, where in spans:
         for number in stretch.present:
             place = Place("chunk", known[number], stretch.hour)
-            blob = sealed.blobs.get((number, stretch.hour))
-            if blob is None:
-                raise StoreBroken(f"{place} is missing")
             line = table.values[row_of[number]]
-            if stretch.whole and isinstance(where, slice):
-                codec, first, data = blob
-                chunks.decode(codec, data, first, line[where], place)
-            else:
-                line[where] = _decoded(blob, stretch.count, place)[stretch.inside]
+            try:
+                _place_chunk(sealed.blobs.get((number, stretch.hour)), stretch, where, line, place)
+            except StoreBroken as error:
+                broken(place, error)
+                line[where] = np.nan
+
+
+def _place_chunk(blob: Blob | None, stretch: Stretch, where: Columns, line: Floats, place: Place) -> None:
+    if blob is None:
+        raise StoreBroken(f"{place} is missing")
+    if stretch.whole and isinstance(where, slice):
+        codec, first, data = blob
+        chunks.decode(codec, data, first, line[where], place)
+    else:
+        line[where] = _decoded(blob, stretch.count, place)[stretch.inside]
 
 
 def _decoded(blob: Blob, count: int, place: Place) -> Floats:

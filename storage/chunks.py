@@ -29,6 +29,8 @@ from storage.errors import StoreBroken
 from telemetry.frame import Floats, Ints
 
 UNKNOWN, CONSTANT, FORGOTTEN = "unknown", "constant", "forgotten"
+UNREADABLE = "unreadable"
+"""Never written: stands for a row that the database itself cannot read."""
 PCO, ZLIB = "pco", "zlib"
 FAMILIES = (PCO, ZLIB)
 """What can be chosen for writing."""
@@ -81,6 +83,8 @@ def decode(codec: str, blob: bytes | None, first: float | None, into: Floats, wh
     """
     if codec in (UNKNOWN, FORGOTTEN):
         into.fill(np.nan)
+    elif codec == UNREADABLE:
+        raise StoreBroken(f"{what} cannot be read: the file is damaged there")
     elif codec == CONSTANT:
         if first is None:
             raise StoreBroken(f"{what} is damaged: it is constant, but has no number")

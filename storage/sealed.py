@@ -7,15 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 from sqlalchemy import Connection, select
+from sqlalchemy.exc import DatabaseError
 
 from storage import schema
-from storage.chunks import FORGOTTEN
+from storage.chunks import FORGOTTEN, UNREADABLE
 from storage.clocks import Decoder, Place, Reading
+from storage.damage import Broken, refused
+from storage.errors import StoreBroken
 from storage.layouts import Ids
 from storage.plan import Plan
 from storage.read import AT_ONCE
 from telemetry.frame import Ints
-from telemetry.summary import hour_of
+from telemetry.summary import HOUR_MS, hour_of
 
 CLOCK, CHUNK = schema.clock.c, schema.chunk.c
 Blob = tuple[str, float | None, bytes | None]
@@ -63,14 +66,21 @@ def parts(values: Sequence[int | str]) -> Iterator[Sequence[int | str]]:
     return (values[low : low + AT_ONCE] for low in range(0, len(values), AT_ONCE))
 
 
-def gather(connection: Connection, plan: Plan, start: int, end: int) -> Sealed:
-    """Clocks and wanted chunks of the hours that overlap start ≤ tick ≤ end; StoreBroken for a damaged clock."""
+def gather(connection: Connection, plan: Plan, start: int, end: int, broken: Broken = refused) -> Sealed:
+    """Clocks and wanted chunks of the hours that overlap start ≤ tick ≤ end.
+
+    broken: told of a damaged clock; where it returns, the hour is read from such rows as are left of it.
+    """
     clean, stretches = set[tuple[str, int]](), []
     reader = _Reader(plan, start, end)
     for target, hour, late, count, codec, data in _clocks(connection, sorted(set(plan.targets)), start, end):
+        try:
+            stretch = reader.stretch(target, hour, late, count, codec, data) if codec != FORGOTTEN else None
+        except StoreBroken as error:
+            broken(Place("clock", target, hour), error)
+            continue
         if not late:
             clean.add((target, hour))
-        stretch = reader.stretch(target, hour, late, count, codec, data) if codec != FORGOTTEN else None
         if stretch is not None:
             stretches.append(stretch)
     if not stretches:
@@ -129,11 +139,32 @@ def _blobs(connection: Connection, series: Sequence[int], first: int, last: int)
     query = select(CHUNK.series, CHUNK.hour, CHUNK.codec, CHUNK.first, CHUNK.data).where(
         CHUNK.hour >= first, CHUNK.hour <= last
     )
-    return {
-        (number, hour): (codec, constant, data)
-        for some in parts(series)
-        for number, hour, codec, constant, data in connection.execute(query.where(CHUNK.series.in_(some))).all()
-    }
+    found: dict[tuple[int, int], Blob] = {}
+    for some in parts(series):
+        try:
+            rows = connection.execute(query.where(CHUNK.series.in_(some))).all()
+        except DatabaseError:
+            found |= _one_by_one(connection, some, first, last)
+            continue
+        found |= {(number, hour): (codec, constant, data) for number, hour, codec, constant, data in rows}
+    return found
+
+
+def _one_by_one(
+    connection: Connection, series: Sequence[int | str], first: int, last: int
+) -> Iterator[tuple[tuple[int, int], Blob]]:
+    """Where a page of the file is damaged: what else can be read, and of the rest that it cannot."""
+    row = select(CHUNK.codec, CHUNK.first, CHUNK.data)
+    for number in series:
+        for hour in range(first, last + 1, HOUR_MS):
+            try:
+                found = connection.execute(row.where(CHUNK.series == number, CHUNK.hour == hour)).first()
+            except DatabaseError:
+                yield (int(number), hour), (UNREADABLE, None, None)
+                continue
+            if found is not None:
+                codec, constant, data = found
+                yield (int(number), hour), (codec, constant, data)
 
 
 def union(ticks: Sequence[Ints]) -> Ints:
