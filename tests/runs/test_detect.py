@@ -40,6 +40,8 @@ TABLE: list[tuple[str, Words, Runs]] = [
     ("a gap in which tokens came, and silence after", "..##ggggggggg.......", [(1, 13)]),
     ("a gap in which nothing came: silent all the time", "..##GGGGGGGGG...", [(1, 3)]),
     ("a short gap before the first token", "...GG##.......", [(2, 7)]),
+    ("a gap as long as the silence before the first token", "..GGGG##.......", [(1, 8)]),
+    ("tokens in a gap as long as the silence", "..gggg........", [(1, 6)]),
     ("a long gap before the first token", "..GGGGGGG##.......", [(9, 11)]),
     ("tokens in a long gap, at an unknown time", "..ggggggg........", []),
     ("tokens in a short gap", "..ggg........", [(1, 5)]),
@@ -61,6 +63,11 @@ TABLE: list[tuple[str, Words, Runs]] = [
     ("two engines, both restart", ("..####R........", "..####R........"), [(1, 5)]),
     ("two engines, one restarts after the other", ("..####R........", "..#####R......."), [(1, 6)]),
     ("a rolling restart under load", ("..####R####..........", "..######R#####......."), [(1, 14)]),
+    (
+        "an engine that restarted serves again, if only a prefill",
+        ("..####Rppppppppp", "..#######R......."),
+        [(1, None)],
+    ),
     ("two engines, one stops", ("..####XXXXXXXXX", "..#########......."), [(1, 11)]),
     ("two engines, both stop", ("..####XXXXXXXXX", "..#####XXXX"), [(1, 6)]),
     ("an idle second engine holds the run", ("..##R##.......", ".............."), [(1, 7)]),
@@ -223,7 +230,7 @@ def test_a_prefill_of_the_last_sight_outlasts_a_hole_only_within_a_silence() -> 
 def test_a_series_that_appears_at_its_first_use_counts_from_0() -> None:
     detector = Detector()
     assert detector.see(Observation(at(0), {"a": Sight(running=0.0)})) == []
-    assert detector.see(Observation(at(1), {"a": Sight(running=0.0, output=12.0)})) == [
+    assert detector.see(Observation(at(1), {"a": Sight(running=0.0, output=1.0)})) == [
         Began(at(0), "found", "tokens flowed")
     ]
 
