@@ -3,10 +3,10 @@ PYTHON ?= python3
 ARGS ?=
 BIN := .venv/bin
 WORKERS ?= 2
-BENCHES := $(sort $(notdir $(basename $(wildcard bench/*.py))))
+BENCHES := $(filter-out history,$(sort $(notdir $(basename $(wildcard bench/*.py)))))
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev run demo agent check test test-live bench docs clean
+.PHONY: help install install-dev run demo agent check test test-live bench bench-history docs clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -47,8 +47,12 @@ test: install-dev  ## fast tests, at most 10 minutes on two cores
 test-live: install-dev  ## slow tests and those with servers of others, at most 45 minutes
 	$(BIN)/python -m pytest -m live $(ARGS)
 
-bench: install-dev  ## budgets, measured: parsing, store, agent, page
+bench: install-dev  ## budgets, measured: parsing, store, agent, page; then bench-history
 	@for name in $(BENCHES); do echo "== $$name"; $(BIN)/python -m bench.$$name || exit 1; done
+	@$(MAKE) --no-print-directory bench-history
+
+bench-history: install-dev  ## history against Prometheus and VictoriaMetrics, into docs/performance.md
+	@echo "== history"; $(BIN)/python -m bench.history $(ARGS)
 
 docs: install  ## rewrite the pages that tables write
 	$(BIN)/python -m cli.docs
