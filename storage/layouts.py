@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,46 @@ from storage.errors import StoreError
 from telemetry.model import Series
 
 Ids = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """All columns of all layouts, one layout after the other: looked through as arrays, for there may be thousands.
+
+    numbers: of the layouts, rising. targets: names; target: of each layout its place among them. width: its columns.
+    owner, column, series: of each column its layout's place, its own place in the row, the number of its series.
+    """
+
+    numbers: Ids
+    targets: tuple[str, ...]
+    target: Ids
+    width: Ids
+    owner: Ids
+    column: Ids
+    series: Ids
+
+    def of(self, names: Collection[str] | None) -> npt.NDArray[np.bool_]:
+        """bool[layout]: those of these targets, None for all."""
+        chosen = None if names is None else frozenset(names)
+        mine = np.array([chosen is None or name in chosen for name in self.targets], dtype=bool)
+        return np.asarray(mine[self.target])
+
+
+def _columns(layouts: dict[int, Ids], target: dict[int, str]) -> Columns:
+    numbers = sorted(layouts)
+    names = tuple(sorted(set(target.values())))
+    place = {name: at for at, name in enumerate(names)}
+    width = np.array([len(layouts[number]) for number in numbers], dtype=np.int64)
+    none = np.zeros(0, np.int64)
+    return Columns(
+        np.array(numbers, dtype=np.int64),
+        names,
+        np.array([place[target[number]] for number in numbers], dtype=np.int64),
+        width,
+        np.repeat(np.arange(len(numbers)), width),
+        np.concatenate([none, *(np.arange(len(layouts[number])) for number in numbers)]),
+        np.concatenate([none, *(layouts[number] for number in numbers)]),
+    )
 
 
 class Layouts:
@@ -33,6 +74,7 @@ class Layouts:
         self._numbers: dict[tuple[str, str], int] = {}
         self._widths: dict[int, int] = {}
         self._newest: dict[str, tuple[tuple[Series, ...], int]] = {}
+        self._columns: Columns | None = None
 
     def number(self, target: str, series: tuple[Series, ...]) -> int:
         """The layout's number; registers it, and its series, on first use."""
@@ -96,6 +138,7 @@ class Layouts:
             found = connection.execute(query.order_by(table.c.id)).all()
             if found:
                 self._load_series(connection)
+                self._columns = None
             for number, target, ids in found:
                 self._layouts[number] = np.array(value_of(ids), dtype=np.int64)
                 self._target[number] = target
@@ -116,14 +159,12 @@ class Layouts:
         found = self._widths.get(number)
         return len(self.series_of(number)) if found is None else found
 
-    def layouts(self, targets: Sequence[str] | None) -> dict[int, tuple[str, Ids]]:
-        """Number → (target, numbers of its series), as of the last refresh."""
+    def columns(self) -> Columns:
+        """All columns of all layouts, as of the last refresh; made once for as long as none is new."""
         with self._lock:
-            return {
-                number: (self._target[number], ids)
-                for number, ids in self._layouts.items()
-                if targets is None or self._target[number] in targets
-            }
+            if self._columns is None:
+                self._columns = _columns(self._layouts, self._target)
+            return self._columns
 
     def series(self) -> dict[int, Series]:
         """Number → series, as of the last refresh."""

@@ -43,21 +43,25 @@ def make_plan(layouts: Layouts, known: Mapping[int, Series], wanted: Wanted, tar
 
 def plan_of(layouts: Layouts, ids: Ids, targets: Sequence[str] | None, *, whole: bool = False) -> Plan:
     """A plan for series of these numbers. whole: all of the targets are concerned, with such a series or not."""
-    found = {
-        number: (target, own, np.flatnonzero(np.isin(own, ids)))
-        for number, (target, own) in sorted(layouts.layouts(targets).items())
-    }
-    concerned = {target for target, _, columns in found.values() if whole or len(columns)}
-    chosen = {number: entry for number, entry in found.items() if entry[0] in concerned}
-    count = np.array([len(columns) for _, _, columns in chosen.values()], dtype=np.int64)
+    all_of = layouts.columns()
+    asked = all_of.of(targets)
+    wanted = np.zeros(1 + int(max(np.max(all_of.series, initial=0), np.max(ids, initial=0))), dtype=bool)
+    wanted[ids] = True
+    found = np.flatnonzero(wanted[all_of.series])
+    found = found[asked[all_of.owner[found]]]
+    count = np.bincount(all_of.owner[found], minlength=len(all_of.numbers)).astype(np.int64)
+    concerned = np.zeros(len(all_of.targets), dtype=bool)
+    concerned[all_of.target if whole else all_of.target[count > 0]] = True
+    kept = np.flatnonzero(asked & concerned[all_of.target])
+    count, width = count[kept], all_of.width[kept]
     return Plan(
-        layouts=np.array(list(chosen), dtype=np.int64),
-        targets=tuple(target for target, _, _ in chosen.values()),
-        width=np.array([len(own) if len(columns) else 0 for _, own, columns in chosen.values()], dtype=np.int64),
+        layouts=all_of.numbers[kept],
+        targets=tuple(all_of.targets[place] for place in all_of.target[kept].tolist()),
+        width=np.where(count > 0, width, 0),
         count=count,
         begin=np.cumsum(count) - count,
-        columns=np.concatenate([np.zeros(0, np.int64), *(columns for _, _, columns in chosen.values())]),
-        series=np.concatenate([np.zeros(0, np.int64), *(own[columns] for _, own, columns in chosen.values())]),
+        columns=all_of.column[found],
+        series=all_of.series[found],
     )
 
 
