@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError
 
-from storage.dialect import Sqlite
-from storage.errors import StoreBusy
+from storage.dialect import dialect_of
+from storage.errors import StoreBusy, StoreError, StoreGone
 
 
 class Database:
     """An engine's connections. Threads of this process queue at a lock of their own before they ask the database's."""
 
     def __init__(self, url: str, *, writer: bool, busy_ms: int) -> None:
-        self.dialect = Sqlite(url, busy_ms)
+        self.dialect = dialect_of(url, busy_ms)
         self.dialect.prepare(writer)
         self._engine = self.dialect.engine(writer)
         self._writing = self._engine.execution_options(write=True)
@@ -26,9 +24,13 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A read transaction: one consistent state. Keep it short."""
+        """A read transaction: one consistent state. Keep it short.
+
+        It ends by being rolled back: SQLite refuses to commit one that has met a damaged page.
+        """
         self.dialect.confirm()
-        with self._explained(), self._engine.connect() as connection, connection.begin():
+        with self._explained(), self._engine.connect() as connection:
+            connection.begin()
             yield connection
 
     @contextmanager
@@ -36,18 +38,28 @@ class Database:
         """A write transaction, which holds the lock from its first moment; rolled back on any error."""
         self.dialect.confirm()
         if not self._turn.acquire(timeout=self.dialect.busy_ms / 1000):
-            raise StoreBusy(f"another thread is writing to the store {self.dialect.path}")
+            raise StoreBusy(f"another thread is writing to the store {self.dialect.name}")
         try:
             with self._explained(), self._writing.connect() as connection, connection.begin():
                 yield connection
         finally:
             self._turn.release()
 
+    def confirm(self) -> None:
+        """StoreGone when what is open is not what others find there; nothing is said of what cannot be looked at."""
+        try:
+            with self.reading():
+                pass
+        except StoreGone:
+            raise
+        except StoreError:
+            return
+
     @contextmanager
     def _explained(self) -> Iterator[None]:
         try:
             yield
-        except (DBAPIError, sqlite3.Error) as error:
+        except self.dialect.failures as error:
             raise self.dialect.explain(error) from error
 
     def close(self) -> None:

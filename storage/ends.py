@@ -8,7 +8,7 @@ import numpy as np
 from sqlalchemy import Connection, select
 
 from storage import history, schema
-from storage.dialect import Sqlite
+from storage.dialect import Dialect
 from storage.layouts import Layouts
 from storage.plan import Wanted, make_plan
 from storage.sealed import parts
@@ -20,7 +20,7 @@ from telemetry.model import Series
 
 def ends(
     connection: Connection,
-    dialect: Sqlite,
+    dialect: Dialect,
     layouts: Layouts,
     wanted: Wanted,
     targets: Sequence[str] | None,

@@ -14,6 +14,10 @@ class StoreBusy(StoreError):  # noqa: N818
     """Another process holds the lock for longer than we wait. Nothing was written: try again with the next tick."""
 
 
+class StoreAway(StoreError):  # noqa: N818
+    """The database server does not answer, or the connection to it was lost. Try again with the next tick."""
+
+
 class StoreFull(StoreError):  # noqa: N818
     """The disk, or the size the file may have, is used up. Nothing was written."""
 

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, select
 
 from storage import hot, schema, sealed
 from storage.assembly import Table, assemble
-from storage.dialect import Sqlite
+from storage.dialect import Dialect
 from storage.intervals import widened
 from storage.layouts import Layouts
 from storage.plan import Wanted, make_plan
@@ -23,7 +23,7 @@ NOMINAL_MS = 1000.0
 
 def frame(
     connection: Connection,
-    dialect: Sqlite,
+    dialect: Dialect,
     layouts: Layouts,
     wanted: Wanted,
     targets: Sequence[str] | None,

@@ -13,7 +13,7 @@ import numpy as np
 from sqlalchemy import BigInteger, Connection, Select, case, func, select
 
 from storage.codec import pick, unpack_joined
-from storage.dialect import Sqlite
+from storage.dialect import Dialect
 from storage.errors import StoreBroken
 from storage.plan import Plan, runs
 from storage.read import AT_ONCE, HOT
@@ -54,7 +54,9 @@ def joined(pieces: Sequence[Piece]) -> Piece:
     )
 
 
-def pieces(connection: Connection, dialect: Sqlite, plan: Plan, sealed: Hours, start: int, end: int) -> Iterator[Piece]:
+def pieces(
+    connection: Connection, dialect: Dialect, plan: Plan, sealed: Hours, start: int, end: int
+) -> Iterator[Piece]:
     """Rows of start ≤ tick ≤ end, but of the target-hours that are sealed."""
     everybody = frozenset(plan.targets)
     at: int | None = start if everybody else None
@@ -68,7 +70,7 @@ def pieces(connection: Connection, dialect: Sqlite, plan: Plan, sealed: Hours, s
 
 
 def _hour(
-    connection: Connection, dialect: Sqlite, plan: Plan, targets: Sequence[str], start: int, end: int
+    connection: Connection, dialect: Dialect, plan: Plan, targets: Sequence[str], start: int, end: int
 ) -> Iterator[Piece]:
     query = _query(dialect, plan, targets)
     mine = HOT.target.in_(targets) if len(targets) < AT_ONCE else HOT.target.is_not(None)
@@ -83,7 +85,7 @@ def _hour(
         at = stop
 
 
-def _query(dialect: Sqlite, plan: Plan, targets: Sequence[str]) -> Select[*tuple[Any, ...]]:
+def _query(dialect: Dialect, plan: Plan, targets: Sequence[str]) -> Select[*tuple[Any, ...]]:
     """Texts of ticks, instants, layouts and data, each joined over rows in one order; no data where none is wanted."""
     idle = plan.layouts[plan.width == 0].tolist()
     data = case((HOT.layout.not_in(idle), HOT.data)) if idle else HOT.data

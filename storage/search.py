@@ -16,7 +16,7 @@ from storage import hot, hours, schema, sealed
 from storage.assembly import Table, assemble
 from storage.chunks import FORGOTTEN
 from storage.clocks import Decoder, Place
-from storage.dialect import Sqlite
+from storage.dialect import Dialect
 from storage.layouts import Layouts
 from storage.plan import plan_of
 from storage.read import HOT
@@ -45,7 +45,7 @@ Points = dict[int, Point]
 class Search:
     """Looks for samples in one state of the database."""
 
-    def __init__(self, connection: Connection, dialect: Sqlite, layouts: Layouts) -> None:
+    def __init__(self, connection: Connection, dialect: Dialect, layouts: Layouts) -> None:
         layouts.refresh(connection)
         self._connection = connection
         self._dialect = dialect

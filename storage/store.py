@@ -7,7 +7,7 @@ from typing import Any
 
 from storage import asks, chunks, ends, history, hours, notes, read, room, summaries, tidy, upkeep
 from storage.database import Database
-from storage.dialect import Sqlite
+from storage.dialect import dialect_of
 from storage.late import Late
 from storage.layouts import Layouts
 from storage.migrations import bring_up_to_date
@@ -51,7 +51,7 @@ def open_store(url: str, *, writer: bool, now_ms: int, busy_ms: int = 2000, code
 
 def refuse_claimed(url: str) -> None:
     """StoreTaken while a collector writes to the store at this URL; nothing is opened or made."""
-    Sqlite(url, 0).refuse_claimed()
+    dialect_of(url, 0).refuse_claimed()
 
 
 class Store:
@@ -70,7 +70,7 @@ class Store:
 
     def confirm(self) -> None:
         """StoreGone once the file was deleted or replaced; every other method says so, too, in place of an answer."""
-        self._database.dialect.confirm()
+        self._database.confirm()
 
     def layout(self, target: str, series: tuple[Series, ...]) -> int:
         """Number of this layout, registered on first use; cheap when the tuple is the same object as last time."""

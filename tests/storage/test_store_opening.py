@@ -17,7 +17,6 @@ from sqlalchemy import Connection, text
 
 from storage import migrations, schema
 from storage.database import Database
-from storage.dialect import Sqlite
 from storage.errors import (
     StoreBroken,
     StoreBusy,
@@ -29,6 +28,7 @@ from storage.errors import (
     StoreTaken,
 )
 from storage.records import Batch
+from storage.sqlite import Sqlite
 from storage.store import Store, open_store
 from tests.storage.worlds import NOW, write
 
