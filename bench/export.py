@@ -156,7 +156,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("directory", nargs="?", help="where the store is made (default: the temporary directory)")
     parser.add_argument("--hours", type=float, default=2.0)
-    parser.add_argument("--times", type=int, default=3)
+    parser.add_argument("--times", type=int, default=2)
     parser.add_argument("--only", default="", help="questions with this in their name")
     options = parser.parse_args()
     ticks = round(options.hours * 3600)

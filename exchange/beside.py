@@ -16,9 +16,9 @@ from telemetry.source import Source
 from telemetry.summary import HOUR_MS
 
 CELLS = 500_000
-"""Samples (series × ticks) answered at once."""
+"""Samples (series × ticks) answered at once where each becomes a number of the file."""
 CELLS_AHEAD = 2_000_000
-"""Samples fetched at once."""
+"""Samples fetched at once, and answered at once as bins."""
 SLICES_MS = (60_000, 120_000, 300_000, 600_000, 900_000, 1_200_000, 1_800_000, HOUR_MS)
 """Lengths of a slice: parts of an hour, so that none lies across the end of one."""
 
@@ -57,7 +57,7 @@ def bounds(queries: Sequence[Query], shared: Shared, width_ms: int | None) -> Ra
     """The slices of the range, oldest first; a bin of `width_ms` lies in one of them."""
     start, end = queries[0].start_ms, queries[0].end_ms
     series = max(shared.series(start, end), 1)
-    most = CELLS * shared.step_ms() // series
+    most = (CELLS if width_ms is None else CELLS_AHEAD) * shared.step_ms() // series
     shared.ahead_ms = CELLS_AHEAD * shared.step_ms() // series
     length = max((one for one in SLICES_MS if one <= most), default=SLICES_MS[0])
     return Ranges(start, end, length if width_ms is None else max(length // width_ms, 1) * width_ms)

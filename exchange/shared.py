@@ -28,6 +28,7 @@ class Shared:
 
     def __init__(self, source: Source, queries: Sequence[Query]) -> None:
         self._source = source
+        self._step_ms = source.step_ms()  # asked for by every answer, and each time a question to the store
         self._queries = tuple(queries)  # kept, so that their identities stay theirs
         self._metrics = sorted({name for query in queries for name in query.stored()})
         self._lead_ms = max(query.lead_ms for query in queries)
@@ -103,7 +104,7 @@ class Shared:
 
     def step_ms(self) -> int:
         """The shortest nominal interval of a target."""
-        return self._source.step_ms()
+        return self._step_ms
 
     def series(self, start_ms: int, end_ms: int) -> int:
         """How many series the range has about: the most that any of a few looks into it sees."""

@@ -56,12 +56,14 @@ class _Numbers:
 
 def _add(file: PlainFile, table: Table, block: Block, group: Group, numbers: _Numbers) -> None:
     """Rows of a group, with the columns that it has: most of a wide table are empty in each."""
-    tick, scope = np.nonzero(block.rows[:, group.scopes])
+    wide = table.layout is Layout.WIDE
+    there = block.rows[:, group.scopes]
+    scope, tick = np.nonzero(there)[::-1] if wide else np.nonzero(there.T)  # in the order of the table's key
     if not len(tick):
         return
     texts = [block.scopes[one] for one in group.scopes.tolist()]
     heads: list[tuple[object, ...]]
-    if table.layout is Layout.WIDE:
+    if wide:
         filled = [place for place, name in enumerate(table.texts) if any(one[place] for one in texts)]
         names = [table.texts[place] for place in filled]
         heads = [tuple(one[place] for place in filled) for one in texts]

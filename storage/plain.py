@@ -14,6 +14,7 @@ from typing import Self
 MOST_COLUMNS = 1_500
 """SQLite takes 2,000 columns in a table."""
 PAGE_BYTES = 16_384
+CACHE_KIB = 32_768
 
 
 def quoted(name: str) -> str:
@@ -44,7 +45,12 @@ class PlainFile:
         told = [f"{quoted(name)} TEXT NOT NULL DEFAULT ''" for name in texts]
         counted = [f"{quoted(name)} REAL" for name in numbers]
         run = self._connection.execute
-        for pragma in (f"page_size = {PAGE_BYTES}", "journal_mode = OFF", "synchronous = OFF"):
+        for pragma in (
+            f"page_size = {PAGE_BYTES}",
+            f"cache_size = -{CACHE_KIB}",
+            "journal_mode = OFF",
+            "synchronous = OFF",
+        ):
             run(f"PRAGMA {pragma}").close()
         if self._wide:
             run(f"CREATE TABLE sample ({', '.join(['t_ms INTEGER NOT NULL', *told, *counted])})")

@@ -30,6 +30,8 @@ RETRY_S = 10
 FULL = f"{MOST} exports are being made already; ask again when one of them is done."
 BREATH_S = 0.002
 """Pause between slices, in which live ticks get their turn."""
+STALLED_S = 60.0
+"""A client that takes nothing for so long has gone, and gives its place to the next."""
 GZIP = "application/gzip"
 TYPES = {
     formats.CSV: "text/csv; charset=utf-8; header=present",
@@ -111,6 +113,8 @@ def _file(process: WebProcess, wanted: Export, form: str, packed: bool, give_bac
     """The file as it is made. Its first piece is made here, so that what fails at once is told in a sentence."""
     found = extract(wanted, process.sources, lambda: time.sleep(BREATH_S))
     line = _line(request.environ)
+    if line is not None:
+        line.settimeout(STALLED_S)
     pieces = formats.pieces(form, wanted, found, gzip=packed, still_wanted=lambda: line is None or open_still(line))
     body = _until_done(chain((next(pieces, b""),), pieces), give_back)
     response = Response(body, content_type=GZIP if packed else TYPES[form])

@@ -314,6 +314,28 @@ def test_a_client_that_goes_away_ends_the_work(
     assert len(taken) < 120
 
 
+def test_a_client_that_takes_nothing_is_dropped_in_the_end(web: Web) -> None:
+    near, far = socket.socketpair()
+    with near, far:
+        for name in ("gunicorn.socket", "werkzeug.socket"):
+            near.settimeout(None)
+            with web.client.get(f"/api/v1/export.csv?{POWER}", environ_overrides={name: near}) as answer:
+                assert answer.status_code == 200
+            assert near.gettimeout() == download.STALLED_S
+
+
+def test_nobody_waits_for_a_file_that_nobody_wants(web: Web) -> None:
+    """A SQLite file is not made to its end for a client that has hung up meanwhile."""
+    near, far = socket.socketpair()
+    with near:
+        far.close()
+        for _ in range(3):
+            with web.client.get(
+                f"/api/v1/export.sqlite?{POWER}", environ_overrides={"gunicorn.socket": near}
+            ) as answer:
+                assert answer.data == b""
+
+
 def test_a_hung_up_line_is_seen() -> None:
     near, far = socket.socketpair()
     with near, far:
