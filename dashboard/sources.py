@@ -109,9 +109,10 @@ class Sources:
         """Sealed hours that overlap the range."""
         return self.store.summaries(metrics, None if targets is None else list(targets), start_ms, end_ms)
 
-    def unsealed(self, start_ms: int, end_ms: int) -> list[int]:
-        """Hours of the range, rising, whose rows no summary tells yet, or not all of them."""
-        return sorted({hour for _, hour in self.store.unsealed(start_ms, end_ms)})
+    def unsealed(self, start_ms: int, end_ms: int, most: int | None = None) -> list[int]:
+        """Hours of the range, rising, whose rows no summary tells yet, or not all of them; of more than `most` the
+        oldest."""
+        return self.store.unsealed_hours(start_ms, end_ms, most)
 
     def forgotten(self, start_ms: int, end_ms: int) -> bool:
         """Whether samples of the range were given up, so that only summaries tell of them."""

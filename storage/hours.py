@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Collection, Iterator
+from itertools import islice
 
-from sqlalchemy import Connection, literal_column, select
+from sqlalchemy import Connection, func, literal_column, select
 
 from storage import schema
 from storage.chunks import FORGOTTEN
@@ -16,6 +18,9 @@ from telemetry.summary import HOUR_MS, hour_of
 
 SETTLED_MS = 300_000
 """So long after its end an hour is sealed: what is late comes in between."""
+MOST_KNOWN = 100
+"""Hours of which it is remembered that they are sealed."""
+LOG = schema.commit_log.c
 LATE = literal_column("late") == literal_column("1")
 """Written so that the index of the late ones is used."""
 
@@ -61,6 +66,61 @@ def hours_of_rows(connection: Connection, start: int, end: int) -> Iterator[int]
     while (tick := connection.scalar(FIRST.where(HOT.tick >= start, HOT.tick <= end))) is not None:
         yield hour_of(tick)
         start = hour_of(tick) + HOUR_MS
+
+
+class Unsealed:
+    """Hours whose rows no summary tells yet, or not all of them; of a long backlog only the first few.
+
+    An hour that is sealed for all who have rows in it must be gone through once to know that, because of targets that
+    are no more; afterwards only what was committed since is looked at.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._without: dict[int, tuple[int, frozenset[str]]] = {}
+
+    def hours(self, connection: Connection, start: int, end: int, most: int | None) -> list[int]:
+        """Start of those that overlap the range, rising; at most so many of each kind."""
+        first, last = hour_of(start), hour_of(end)
+        late = select(CLOCK.hour).where(LATE, CLOCK.hour >= first, CLOCK.hour <= last).distinct()
+        found = set(connection.scalars(late.order_by(CLOCK.hour).limit(most)))
+        names = set(connection.scalars(select(schema.layout.c.target).distinct()))
+        rows = (
+            hour for hour in hours_of_rows(connection, first, last + HOUR_MS - 1) if self._any(connection, hour, names)
+        )
+        return sorted(found.union(islice(rows, most)))
+
+    def _any(self, connection: Connection, hour: int, names: set[str]) -> bool:
+        """Whether one of the targets has rows in the hour that no summary tells."""
+        missing = frozenset(names - set(connection.scalars(select(CLOCK.target).where(CLOCK.hour == hour))))
+        if not missing:
+            return False
+        with self._lock:
+            known = self._without.get(hour)
+        if known is not None and missing <= known[1] and not _committed(connection, hour, known[0]):
+            return False
+        sequence = connection.scalar(select(func.max(LOG.sequence))) or 0
+        rows = select(HOT.tick).where(HOT.tick >= hour, HOT.tick < hour + HOUR_MS)
+        if len(missing) < AT_ONCE:
+            found = connection.execute(rows.where(HOT.target.in_(sorted(missing))).limit(1)).first() is not None
+        else:
+            found = bool(_present(connection, hour, set(missing)))
+        with self._lock:
+            self._without.pop(hour, None)
+            if not found:
+                self._without[hour] = (sequence, missing)
+            while len(self._without) > MOST_KNOWN:
+                del self._without[next(iter(self._without))]
+        return found
+
+
+def _committed(connection: Connection, hour: int, sequence: int) -> bool:
+    """Whether rows of the hour may have come since a commit: the log of commits is shortened at its old end."""
+    oldest = connection.scalar(select(func.min(LOG.sequence)))
+    if oldest is None or oldest > sequence + 1:
+        return True
+    query = select(LOG.sequence).where(LOG.sequence > sequence, LOG.first_tick < hour + HOUR_MS, LOG.last_tick >= hour)
+    return connection.execute(query.limit(1)).first() is not None
 
 
 def _present(connection: Connection, hour: int, names: set[str]) -> set[str]:

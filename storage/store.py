@@ -61,6 +61,7 @@ class Store:
         self._database = database
         self._layouts = Layouts(database)
         late = Late()
+        self._unsealed = hours.Unsealed()
         self._writer = Writer(database, self._layouts, late)
         self._sealer = Sealer(database, self._layouts, late, codec)
 
@@ -175,6 +176,11 @@ class Store:
         """(target, hour) in the range whose rows no summary tells yet, or not all of them (late), oldest first."""
         with self._database.reading() as connection:
             return hours.unsealed(connection, start_ms, end_ms)
+
+    def unsealed_hours(self, start_ms: int, end_ms: int, most: int | None = None) -> list[int]:
+        """Hours of the range (starts, rising) that are in `unsealed` for any target; of more than `most` the oldest."""
+        with self._database.reading() as connection:
+            return self._unsealed.hours(connection, start_ms, end_ms, most)[:most]
 
     def forgotten(self, start_ms: int, end_ms: int) -> bool:
         """Whether samples of start ≤ tick ≤ end were given up, so that only summaries tell of them."""

@@ -16,6 +16,8 @@ MOST_CELLS = 4_000_000
 """Samples (series × ticks) that are read at once: 16 nodes over 3 days, or everything over an hour."""
 MOST_HOURS = 1_000_000
 """Summaries (series × hours) that one answer may be made of: 57 series over two years."""
+MOST_UNSEALED = 12
+"""Hours that are not sealed yet and worked out from their rows for one answer."""
 PROBE_MS = 60_000
 
 
@@ -95,8 +97,16 @@ class Guarded:
         return self.sources.summaries(metrics, start_ms, end_ms, targets)
 
     def unsealed(self, start_ms: int, end_ms: int) -> list[int]:
-        """Hours of the range whose rows no summary tells yet, or not all of them."""
-        return self.sources.unsealed(start_ms, end_ms)
+        """Hours of the range whose rows no summary tells yet, or not all of them. Refused where there are many: reading
+        the rows of each takes a while, and they are about to be sealed."""
+        found = self.sources.unsealed(start_ms, end_ms, MOST_UNSEALED + 1)
+        if len(found) > MOST_UNSEALED:
+            raise ParameterError(
+                f"More than {MOST_UNSEALED} hours of this range are not sealed yet, which the collector is about to do; "
+                "ask for a shorter range, or later.",
+                503,
+            )
+        return found
 
     def forgotten(self, start_ms: int, end_ms: int) -> bool:
         """Whether samples of the range were given up."""

@@ -157,3 +157,56 @@ def test_a_summary_does_not_depend_on_when_one_seals(store: Store, opened: objec
     assert tables[0].minimum.tolist() == tables[1].minimum.tolist() == [[10, 10]]
     assert tables[0].seconds.tolist() == tables[1].seconds.tolist() == [[59, 60]]
     assert tables[0].gain.tolist() == tables[1].gain.tolist() == [[590, 600]]
+
+
+def test_hours_that_are_unsealed_for_anybody(store: Store) -> None:
+    hour = [NOW + place * HOUR_MS for place in range(6)]
+    write(store, "a", ["x"], {0: [1], HOUR_S: [2], 2 * HOUR_S: [3], 4 * HOUR_S: [4]})
+    write(store, "gone", ["x"], {0: [1]})
+    assert store.unsealed_hours(0, LATER) == [hour[0], hour[1], hour[2], hour[4]]
+    assert store.unsealed_hours(0, LATER, 2) == hour[:2]
+    assert store.unsealed_hours(hour[1] + 1, hour[4] - 1) == [hour[1], hour[2]]
+    for target, start in store.due(LATER):
+        store.seal(target, start, LATER)
+    assert store.unsealed_hours(0, LATER) == []
+    late_row(store, "a", HOUR_S + 7)
+    assert store.unsealed_hours(0, LATER) == hour[1:3], "the next one may change, too"
+    assert store.unsealed_hours(0, LATER, 1) == hour[1:2]
+    for start in hour[1:3]:
+        store.seal("a", start, LATER)
+    assert store.unsealed_hours(0, LATER) == []
+
+
+def test_an_hour_that_was_sealed_for_all_is_looked_at_again_when_rows_come(store: Store) -> None:
+    write(store, "a", ["x"], {0: [1], HOUR_S: [2]})
+    write(store, "gone", ["x"], {5 * HOUR_S: [1]})
+    for target, start in store.due(LATER):
+        store.seal(target, start, LATER)
+    assert [store.unsealed_hours(0, LATER) for _ in range(2)] == [[], []]
+    write(store, "a", ["x"], {6 * HOUR_S: [3]})
+    assert store.unsealed_hours(0, NOW + HOUR_MS) == []
+    late_row(store, "gone", 3)
+    assert store.unsealed_hours(0, NOW + HOUR_MS) == [NOW]
+    store.seal("gone", NOW, LATER)
+    write(store, "new", ["x"], {HOUR_S + 9: [3]})
+    assert store.unsealed_hours(0, NOW + HOUR_MS) == [NOW + HOUR_MS]
+
+
+def test_it_is_looked_at_again_when_the_log_of_commits_was_shortened(store: Store) -> None:
+    write(store, "a", ["x"], {0: [1]})
+    write(store, "gone", ["x"], {5 * HOUR_S: [1]})
+    store.seal("a", NOW, LATER)
+    assert store.unsealed_hours(0, NOW) == []
+    late_row(store, "gone", 3)
+    write(store, "a", ["x"], {6 * HOUR_S: [3], 6 * HOUR_S + 1: [3]})
+    store.prune(LATER + HOUR_MS)
+    assert store.unsealed_hours(0, NOW) == [NOW]
+
+
+def test_more_targets_than_fit_into_a_question_are_unsealed(store: Store) -> None:
+    names = [f"t{index:03d}" for index in range(510)]
+    layouts = [store.layout(name, ()) for name in names]
+    rows = [Row(NOW, name, NOW, layout, []) for name, layout in zip(names, layouts, strict=True)]
+    store.commit(Batch(rows=rows), NOW)
+    assert store.unsealed_hours(0, LATER) == [NOW]
+    assert store.unsealed_hours(NOW + HOUR_MS, LATER) == []

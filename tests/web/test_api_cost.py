@@ -107,6 +107,28 @@ def test_too_many_hours_are_refused_without_reading_them(
     assert watched.read[0] == "summaries"
 
 
+def test_many_hours_that_are_not_sealed_are_refused_without_reading_them(
+    make_world: MakeWorld, make_web: MakeWeb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = make_world(nodes=1, engines=False)
+    for hour in range(4):
+        world.run(hour * 3600, hour * 3600 + 2)
+    web = make_web(world)
+    web.step()
+    watched = Watched(monkeypatch, web.process.sources.store)
+    monkeypatch.setattr("telemetry.reader.PATIENT_MS", -1.0)
+    path = f"series?metric=gpu_power_watts&start={tick(0)}&end={tick(3 * 3600 + 2)}"
+    monkeypatch.setattr("dashboard.api.cost.MOST_UNSEALED", 3)
+    assert web.get(path, 503)["error"] == (
+        "More than 3 hours of this range are not sealed yet, which the collector is about to do; "
+        "ask for a shorter range, or later."
+    )
+    assert "frame" not in watched.read
+    monkeypatch.setattr("dashboard.api.cost.MOST_UNSEALED", 4)
+    (line,) = web.get(path)["series"]
+    assert line["max"] == [50.0] * 4
+
+
 def test_what_is_silent_now_counts_when_it_has_been_read(
     make_world: MakeWorld, make_web: MakeWeb, monkeypatch: pytest.MonkeyPatch
 ) -> None:
