@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, func, select
 
-from storage import chunks, clocks, history, hot, schema, sealed
+from storage import chunks, clocks, history, hot, packing, schema, sealed
 from storage.assembly import Table, assemble
 from storage.clocks import Reading
 from storage.database import Database
@@ -123,6 +123,7 @@ class Sealer:
         inside = table.ticks >= hour
         blobs = [chunks.encode(table.values[row][inside], self._family) for row in mine]
         found = self._summaries(before, table, hour)
+        filling = packing.order([len(data or b"") for _, data in blobs])
         return clock, [
             {
                 "series": table.order[row],
@@ -131,7 +132,7 @@ class Sealer:
                 "codec": codec,
                 "data": data,
             }
-            for row, (codec, data) in zip(mine, blobs, strict=True)
+            for row, (codec, data) in ((mine[place], blobs[place]) for place in filling)
         ]
 
     def _summaries(self, before: Before, table: Table, hour: int) -> Summaries:
