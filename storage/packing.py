@@ -9,8 +9,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
-PAGE_BYTES = 8192
-"""A page of the file, see `PAGE_BYTES` of the engine."""
+from storage.sqlite import PAGE_BYTES
+
 PAGE_HEAD = 8
 """Bytes that a page of rows begins with."""
 ROW_BYTES = 96
