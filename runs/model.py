@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from runs.entries import Section
 from runs.fingerprint import Fingerprint
+from runs.subject import Member
 
 By = Literal["found", "hand"]
 
@@ -34,7 +35,8 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Something that happened in a run and did not end it. kind: "restart", "stop", "lost" or "hole"."""
+    """Something that happened in a run and did not end it. kind: "restart", "stop", "lost", "hole",
+    or "note" of people."""
 
     at_ms: int
     kind: str
@@ -47,9 +49,11 @@ class Run:
 
     id: given by the store, 0 before. end_ms: last activity, None while it goes on.
     began, ended: why, in words ("" while it goes on). by: found by itself, or started by hand.
+    model: what it serves, as its engines name it; engines: those that were in it, also where they have gone since.
     trim_start_ms, trim_end_ms: instants that numbers are taken between, where people cut warm-up or tail off.
     nodes: names of the nodes that took part where people say so, None: by evidence.
     baseline: others are compared with it. pinned: its samples are kept from retention.
+    revision: rises with each change that its numbers depend on; those of another revision are worked out anew.
     """
 
     id: int
@@ -60,6 +64,8 @@ class Run:
     began: str = ""
     ended: str = ""
     by: By = "found"
+    model: str = ""
+    engines: Sequence[Member] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
     tags: Sequence[str] = ()
     note: str = ""
@@ -69,6 +75,7 @@ class Run:
     pinned: bool = False
     nodes: Sequence[str] | None = None
     measured: Measured = Measured()
+    revision: int = 0
     fingerprint: Fingerprint | None = None
     summary: Sequence[Section] | None = None
 

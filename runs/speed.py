@@ -146,7 +146,8 @@ def _of_windows(stretch: Stretch, silent: str, gaps: str) -> list[Entry]:
     busy = long[within(ticks, stretch.windows) & ~np.isnan(long)]
     why = silent if not stretch.windows else "no window of 10 s without a gap"
     interval = interval_s(stretch.engines)
-    shortly = why if interval <= PEAK_SHORT_S else f"not measurable: the engine is read every {interval:g} s"
+    slow = f"not measurable: the engine is read every {interval:g} s"
+    shortly = "no window of 1 s without a gap" if interval <= PEAK_SHORT_S else slow
     median = float(np.median(busy)) if len(busy) else None
     return [
         DECODE_MEDIAN.entry(median, count=len(busy), note=gaps if len(busy) else "", why=why),

@@ -64,7 +64,7 @@ MOSTLY_STILL = (gpu.GPU_THROTTLE, *FABRIC_TROUBLE)
 
 @dataclass(frozen=True)
 class Stretch:
-    """engines: samples of `ENGINE_SAMPLES`, machines of `NODE_SAMPLES`, both from the sample before the start on.
+    """engines: samples of `ENGINE_SAMPLES`, machines of `NODE_SAMPLES`, both with those of a minute before the start.
 
     counts: two points each of the counters of engines and nodes; still: counters of nodes that did not move.
     Frames hold the subject's engines only, and of nodes those that took part. took_part: node → the evidence, in words.
@@ -168,10 +168,9 @@ def load(subject: Subject, reader: Reader) -> Stretch:
     """Read a stretch."""
     start, end, lead = subject.start_ms, subject.end_ms, subject.start_ms - LEAD_MS
     engines = reader.frame(names(ENGINE_SAMPLES), lead, end, subject.targets)
-    engines = _only(engines, lambda one: subject.owns(one) or one.metric == cluster.SCRAPE_SECONDS.name)
-    engines = _since(_read(engines), start)
+    engines = _read(_only(engines, lambda one: subject.owns(one) or one.metric == cluster.SCRAPE_SECONDS.name))
     candidates = list(subject.nodes if subject.chosen is None else subject.chosen)
-    machines = _since(reader.frame(names(NODE_SAMPLES), lead, end, candidates), start)
+    machines = reader.frame(names(NODE_SAMPLES), lead, end, candidates)
     took_part = _took_part(subject, engines, machines)
     nodes = list(took_part)
     still = reader.still(names(MOSTLY_STILL), start, end, nodes)
@@ -232,13 +231,3 @@ def _read(frame: Frame) -> Frame:
         return frame
     values, at_ms, breaks = frame.values[:, read], frame.at_ms[:, read], frame.breaks[:, read]
     return Frame(frame.ticks[read], frame.series, values, at_ms, breaks, frame.gap_ms)
-
-
-def _since(frame: Frame, start_ms: int) -> Frame:
-    """From the last sample of each target before the start on: what came earlier is of no window."""
-    low = int(np.searchsorted(frame.ticks, start_ms, side="right"))
-    head = frame.at_ms[:, :low] == frame.at_ms[:, :low]
-    if not head.size:
-        return frame
-    newest = np.where(head, np.arange(low), -1).max(axis=1)
-    return frame.between(float(frame.ticks[newest[newest >= 0].min()]), np.inf) if (newest >= 0).any() else frame

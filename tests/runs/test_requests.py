@@ -128,6 +128,12 @@ def test_drafts_that_are_not_counted() -> None:
     assert not [one for part in found for one in part.entries if one.key == "acceptance_at"]
 
 
+def test_proposals_without_a_draft() -> None:
+    found = World(31, DRAFTS | {engine(catalog.DRAFTS): [7.0]}).summary()
+    told = entry(found, "speculation.accepted_length")
+    assert (told.value, told.count) == (None, 0)
+
+
 def test_no_speculation_says_nothing() -> None:
     still = {series: [7.0] for series in DRAFTS}
     section = next(one for one in World(31, still).summary() if one.key == "speculation")

@@ -115,6 +115,13 @@ def test_shorter_than_any_window() -> None:
     assert value(found, "speed.decode_peak_1s") == 10
 
 
+def test_shorter_than_a_second() -> None:
+    peak = entry(World(61, {TOKENS: STEADY}).summary(10, 10.5), "speed.decode_peak_1s")
+    assert (peak.value, peak.note) == (None, "no output token came")
+    peak = entry(World(61, {TOKENS: STEADY}, unread={"head": range(11, 14)}).summary(10, 14), "speed.decode_peak_1s")
+    assert (peak.value, peak.note) == (None, "no window of 1 s without a gap")
+
+
 def test_engines_are_added() -> None:
     """Two engines, the second one with a break in the middle: pauses are those of both."""
     second = engine(catalog.GENERATION_TOKENS, number="1")
