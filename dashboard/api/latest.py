@@ -13,13 +13,13 @@ from dashboard import formatting
 from dashboard.api import parameters
 from dashboard.api.lists import number
 from dashboard.api.percentiles import Percentiles, Place, percentiles
-from dashboard.api.unknown import IDLE, from_samples
 from dashboard.live import current
 from dashboard.live.cells import level
 from dashboard.live.deployments import engines_of, feeding
 from dashboard.live.reasons import stored_metrics, target_reason
 from dashboard.live.scene import Scene
 from dashboard.live.sentence import silent_collector
+from dashboard.live.unknown import IDLE, from_samples
 from dashboard.sources import Sources
 from storage.records import TargetRow
 from telemetry import catalog, ratios

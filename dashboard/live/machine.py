@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-from dashboard.live import current
+from dashboard.live import current, unknown
 from dashboard.live.cells import Cell, cell
 from dashboard.live.reasons import reason
 from dashboard.live.scene import Scene
 from telemetry.catalog import cluster, gpu, network
 from telemetry.catalog import ratios as quotients
-from telemetry.model import Metric, Unit
+from telemetry.model import Metric, Ratio, Unit
 
 IDLE = "no token in the last minute"
 
@@ -59,8 +59,8 @@ def machine_cells(scene: Scene) -> dict[str, Cell]:
     otherwise = "not every port was read" if ports else "no fabric port was found"
     no_port = reason(scene, network.RDMA_TRANSMIT, network.NETDEV_TRANSMIT, otherwise=otherwise)
     per_token = {
-        ratio: (ratio.unit, reason(scene, ratio, otherwise=IDLE))
-        for ratio in (quotients.ENERGY_PER_TOKEN, quotients.INTERCONNECT_PER_TOKEN)
+        ratio: (ratio.unit, _why(scene, ratio, value))
+        for ratio, value in ((quotients.ENERGY_PER_TOKEN, energy), (quotients.INTERCONNECT_PER_TOKEN, bytes_each))
     }
     return {
         "power": summed(scene, power, gpu.GPU_POWER, gpu.GPU_POWER.unit, reason(scene, gpu.GPU_POWER)),
@@ -70,3 +70,12 @@ def machine_cells(scene: Scene) -> dict[str, Cell]:
             scene, bytes_each, network.RDMA_TRANSMIT, *per_token[quotients.INTERCONNECT_PER_TOKEN]
         ),
     }
+
+
+def _why(scene: Scene, ratio: Ratio, value: float) -> str:
+    """Why something per token is unknown; "" when it is known."""
+    if not math.isnan(value):
+        return ""
+    samples = scene.nodes_of(ratio)
+    found = unknown.from_samples(ratio, samples, scene.tick) if len(samples.ticks) else unknown.NOT_OFFERED
+    return reason(scene, ratio, otherwise=IDLE if found == unknown.IDLE else found)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dashboard import worker
 from dashboard.api import cost, latest, series, unknown_routes
-from dashboard.api.unknown import BROKEN, GONE, IDLE, NOT_OFFERED, YOUNG
+from dashboard.live.unknown import BROKEN, GONE, IDLE, NOT_OFFERED, YOUNG
 from tests.web.conftest import MakeWeb, MakeWorld
 
 PAGE = (Path(__file__).parents[2] / "docs" / "api.md").read_text("utf-8")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from telemetry.catalog import cluster, gpu, network
+from telemetry.catalog import cluster, engine, gpu, network
 from telemetry.model import Series
 from tests.web.conftest import MakeWeb, MakeWorld
 from tests.web.world import NAN, World, constant, tick
@@ -91,3 +91,19 @@ def test_the_cell_of_a_partial_sum(make_world: MakeWorld, make_web: MakeWeb) -> 
     message = make_web(world).step()
     assert message["cells"]["power"] == ["155", "W", "warning", "3 of 4 nodes"]
     assert message["tick"] == tick(130)
+
+
+def test_tokens_that_flow_are_not_called_none(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    world = make_world()
+    world.away("spark-02", 170, 173)
+    world.run(0, 180)
+    message = make_web(world).step()
+    assert message["cells"]["energy_per_token"] == ["–", "", "unknown", "a gap or a restart lies in its window"]
+    assert message["cells"]["decode.now"][0] != "–"
+
+
+def test_no_token_is_called_none(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    world = make_world()
+    world.set("head", engine.GENERATION_TOKENS, constant(500.0))
+    world.run(0, 180)
+    assert make_web(world).step()["cells"]["energy_per_token"] == ["–", "", "unknown", "no token in the last minute"]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from dashboard.api.unknown import BROKEN, GONE, IDLE, NOT_OFFERED, YOUNG
+from dashboard.live.unknown import BROKEN, GONE, IDLE, NOT_OFFERED, YOUNG
 from storage.records import Offset
 from telemetry.catalog import cluster, engine, gpu, memory, network
 from tests.web.conftest import MakeWeb, MakeWorld, Web
