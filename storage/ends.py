@@ -8,6 +8,7 @@ import numpy as np
 from sqlalchemy import Connection, select
 
 from storage import history, schema
+from storage.damage import Broken, refused
 from storage.dialect import Dialect
 from storage.layouts import Layouts
 from storage.plan import Wanted, make_plan
@@ -26,9 +27,10 @@ def ends(
     targets: Sequence[str] | None,
     start: int,
     end: int,
+    broken: Broken = refused,
 ) -> Frame:
     """For each series its last sample at or before the end, and at or before the start; see `Store.ends`."""
-    search = Search(connection, dialect, layouts)
+    search = Search(connection, dialect, layouts, broken)
     numbers = np.unique(make_plan(layouts, search.known, wanted, targets).series).tolist()
     high = search.last(numbers, end)
     moved = [number for number, point in high.items() if point.tick > start]

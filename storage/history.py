@@ -9,6 +9,7 @@ from sqlalchemy import Connection, select
 
 from storage import hot, schema, sealed
 from storage.assembly import Table, assemble
+from storage.damage import Broken, refused
 from storage.dialect import Dialect
 from storage.intervals import widened
 from storage.layouts import Layouts
@@ -29,16 +30,17 @@ def frame(
     targets: Sequence[str] | None,
     start_ms: int,
     end_ms: int,
+    broken: Broken = refused,
 ) -> Frame:
-    """The wanted series that have rows in start ≤ tick ≤ end, sorted by identity."""
+    """The wanted series that have rows in start ≤ tick ≤ end, sorted by identity. broken: told of what is damaged."""
     layouts.refresh(connection)
     known = layouts.series()
     plan = make_plan(layouts, known, wanted, targets)
     if not len(plan.layouts):
         return empty()
-    hours = sealed.gather(connection, plan, start_ms, end_ms)
+    hours = sealed.gather(connection, plan, start_ms, end_ms, broken)
     rows = hot.joined(list(hot.pieces(connection, dialect, plan, hours.clean, start_ms, end_ms)))
-    table = assemble(plan, known, hours, rows)
+    table = assemble(plan, known, hours, rows, broken)
     return empty() if table is None else framed(connection, table, known)
 
 

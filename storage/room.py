@@ -68,7 +68,7 @@ def oldest_summaries(connection: Connection, kept: Ranges = ()) -> int | None:
     return next(_free(connection.scalars(_hours().where(CLOCK.codec == FORGOTTEN)), kept), None)
 
 
-def _hours() -> Select[tuple[int]]:
+def _hours() -> Select[int]:
     return select(CLOCK.hour).distinct().order_by(CLOCK.hour)
 
 

@@ -17,6 +17,7 @@ from sqlalchemy import Connection, func, select
 from storage import chunks, clocks, history, hot, packing, schema, sealed
 from storage.assembly import Table, assemble
 from storage.clocks import Reading
+from storage.damage import Damage
 from storage.database import Database
 from storage.hot import Piece
 from storage.late import Late
@@ -52,11 +53,12 @@ class Before:
 class Sealer:
     """Seals target-hours of one store. family: what chunks are written in, see `storage.chunks`."""
 
-    def __init__(self, database: Database, layouts: Layouts, late: Late, family: str) -> None:
+    def __init__(self, database: Database, layouts: Layouts, late: Late, family: str, damage: Damage) -> None:
         self._database = database
         self._layouts = layouts
         self._late = late
         self._family = family
+        self._damage = damage
         self._upsert = {table.name: database.dialect.upsert(table) for table in (schema.clock, schema.chunk)}
 
     def seal(self, target: str, hour: int, now_ms: int) -> bool:
@@ -84,7 +86,7 @@ class Sealer:
             plan = make_plan(self._layouts, known, None, [target])
             gaps = history.gaps(connection, [target])
             start = hour - lead_ms(gaps[0])
-            hours = sealed.gather(connection, plan, start, hour + HOUR_MS - 1)
+            hours = sealed.gather(connection, plan, start, hour + HOUR_MS - 1, self._damage.before(hour))
             return Before(_state(connection, target, hour), sequence, plan, known, start, hours)
 
     def _rows(self, before: Before, target: str, hour: int) -> Piece:
@@ -115,7 +117,7 @@ class Sealer:
             "codec": self._family,
             "data": clocks.encode(reading, self._family),
         }
-        table = assemble(before.plan, before.known, before.hours, rows)
+        table = assemble(before.plan, before.known, before.hours, rows, self._damage.before(hour))
         if table is None:
             return clock, []
         present = set(sealed.present(before.plan, reading.layout))

@@ -87,7 +87,7 @@ def gather(connection: Connection, plan: Plan, start: int, end: int, broken: Bro
         return Sealed((), clean, {})
     wanted = sorted(set[int]().union(*(one.present for one in stretches)))
     hours = [one.hour for one in stretches]
-    return Sealed(stretches, clean, _blobs(connection, wanted, min(hours), max(hours)))
+    return Sealed(stretches, clean, blobs(connection, wanted, min(hours), max(hours)))
 
 
 def _clocks(connection: Connection, targets: Sequence[str], start: int, end: int) -> Iterator[Clock]:
@@ -135,7 +135,8 @@ def present(plan: Plan, layouts: Ids) -> Collection[int]:
     }
 
 
-def _blobs(connection: Connection, series: Sequence[int], first: int, last: int) -> dict[tuple[int, int], Blob]:
+def blobs(connection: Connection, series: Sequence[int], first: int, last: int) -> dict[tuple[int, int], Blob]:
+    """Of these series, by (series, hour), in first ≤ hour ≤ last."""
     query = select(CHUNK.series, CHUNK.hour, CHUNK.codec, CHUNK.first, CHUNK.data).where(
         CHUNK.hour >= first, CHUNK.hour <= last
     )

@@ -16,7 +16,9 @@ from storage import hot, hours, schema, sealed
 from storage.assembly import Table, assemble
 from storage.chunks import FORGOTTEN
 from storage.clocks import Decoder, Place
+from storage.damage import Broken
 from storage.dialect import Dialect
+from storage.errors import StoreBroken
 from storage.layouts import Layouts
 from storage.plan import plan_of
 from storage.read import HOT
@@ -45,11 +47,13 @@ Points = dict[int, Point]
 class Search:
     """Looks for samples in one state of the database."""
 
-    def __init__(self, connection: Connection, dialect: Dialect, layouts: Layouts) -> None:
+    def __init__(self, connection: Connection, dialect: Dialect, layouts: Layouts, broken: Broken) -> None:
         layouts.refresh(connection)
         self._connection = connection
         self._dialect = dialect
         self._layouts = layouts
+        self._broken = broken
+        self._damaged: set[tuple[Series | str, int]] = set()
         self.known: Mapping[int, Series] = layouts.series()
 
     def last(self, series: Collection[int], end: int) -> Points:
@@ -124,27 +128,39 @@ class Search:
         self._take_summary(found, left, start, end, newest=newest)
 
     def _take_summary(self, found: Points, series: Iterable[int], start: int, end: int, *, newest: bool) -> None:
-        """Of hours whose samples were given up, the first or last is left, at the hour's first or last reading."""
+        """Of hours whose samples are gone, the first or last is left, at the hour's first or last reading."""
         tick, value = (CLOCK.last_tick, CHUNK.last) if newest else (CLOCK.first_tick, CHUNK.first)
         of = schema.series.c
         clock = (CLOCK.target == of.target) & (CLOCK.hour == CHUNK.hour)
         inside = (CHUNK.hour >= hour_of(start), CLOCK.first_tick >= start, CLOCK.last_tick <= end)
         query = (
-            select(CHUNK.series, tick, value)
+            select(CHUNK.series, CHUNK.hour, CLOCK.codec, tick, value)
             .join(schema.series, of.id == CHUNK.series)
             .join(schema.clock, clock)
-            .where(*inside, CHUNK.hour <= end, CHUNK.n > 0, CLOCK.codec == FORGOTTEN)
+            .where(*inside, CHUNK.hour <= end, CHUNK.n > 0)
         )
+        if not self._damaged:
+            query = query.where(CLOCK.codec == FORGOTTEN)
         for some in parts([number for number in series if number not in found]):
-            for number, at, last in self._connection.execute(query.where(CHUNK.series.in_(some))).all():
-                found[number] = Point(at, float(at), last)
+            for number, hour, codec, at, last in self._connection.execute(query.where(CHUNK.series.in_(some))).all():
+                if codec == FORGOTTEN or self._is_damaged(number, hour):
+                    found[number] = Point(at, float(at), last)
+
+    def _note(self, place: Place, error: StoreBroken) -> None:
+        """Of what is damaged, the summary is left, as of what was given up."""
+        self._broken(place, error)
+        self._damaged.add((place.whose, place.hour))
+
+    def _is_damaged(self, number: int, hour: int) -> bool:
+        series = self.known[number]
+        return bool({(series, hour), (series.target, hour)} & self._damaged)
 
     def _table(self, series: Collection[int], start: int, end: int) -> Table | None:
         targets = sorted({self.known[number].target for number in series})
         plan = plan_of(self._layouts, np.array(sorted(series), dtype=np.int64), targets)
-        sealed_hours = sealed.gather(self._connection, plan, start, end)
+        sealed_hours = sealed.gather(self._connection, plan, start, end, self._note)
         pieces = hot.pieces(self._connection, self._dialect, plan, sealed_hours.clean, start, end)
-        return assemble(plan, self.known, sealed_hours, hot.joined(list(pieces)))
+        return assemble(plan, self.known, sealed_hours, hot.joined(list(pieces)), self._note)
 
     def reading(self, target: str, after: int, end: int, *, newest: bool) -> Point | None:
         """The newest or first reading of a target in after < tick ≤ end, whatever it held; its value is 0."""
@@ -156,7 +172,12 @@ class Search:
         clock = select(CLOCK.hour, CLOCK.n, CLOCK.codec, CLOCK.data).where(*inside)
         order = CLOCK.hour.desc() if newest else CLOCK.hour.asc()
         for hour, count, codec, data in self._connection.execute(clock.order_by(order).limit(1)):
-            reading = Decoder().decode(codec, data, count, Place("clock", target, hour))
+            place = Place("clock", target, hour)
+            try:
+                reading = Decoder().decode(codec, data, count, place)
+            except StoreBroken as error:
+                self._note(place, error)
+                continue
             own = np.flatnonzero((reading.ticks > after) & (reading.ticks <= end))
             for at in own[-1:] if newest else own[:1]:
                 points.append(Point(int(reading.ticks[at]), float(reading.at_ms[at]), 0.0))

@@ -15,7 +15,7 @@ from urllib.parse import quote
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, Engine, LargeBinary, cast, create_engine, event, func
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DatabaseError, DBAPIError
 from sqlalchemy.pool import QueuePool
 from sqlalchemy.sql.dml import Insert
 from sqlalchemy.sql.schema import Table
@@ -231,8 +231,13 @@ class Sqlite:
 
     def faults(self, connection: Connection) -> list[str]:
         """What the file's own structure suffers from, as SQLite tells it."""
-        found = connection.exec_driver_sql(f"PRAGMA quick_check({MOST_FAULTS})").scalars()
-        return [str(text) for text in found if text != "ok"]
+        found: list[str] = []
+        try:
+            for text in connection.exec_driver_sql(f"PRAGMA quick_check({MOST_FAULTS})").scalars():
+                found.append(str(text))
+        except DatabaseError as error:  # it gives up where it cannot go on
+            found.append(str(error.orig))
+        return [text for text in found if text != "ok"]
 
     def size_bytes(self) -> int:
         """Size of the file and what belongs to it."""

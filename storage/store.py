@@ -6,6 +6,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from storage import asks, chunks, ends, history, hours, notes, read, room, summaries, tidy, upkeep
+from storage import verify as verifying
+from storage.damage import Damage
 from storage.database import Database
 from storage.dialect import dialect_of
 from storage.late import Late
@@ -61,9 +63,10 @@ class Store:
         self._database = database
         self._layouts = Layouts(database)
         late = Late()
-        self._unsealed = hours.Unsealed()
         self._writer = Writer(database, self._layouts, late)
-        self._sealer = Sealer(database, self._layouts, late, codec)
+        self._damage = Damage()
+        self._unsealed = hours.Unsealed()
+        self._sealer = Sealer(database, self._layouts, late, codec, self._damage)
 
     def claim(self) -> None:
         """Be this store's one collector until `close`, or until the process ends; StoreTaken when another is."""
@@ -135,9 +138,11 @@ class Store:
         """History of start ≤ tick ≤ end; `wanted` is a test of a series, or names of metrics; targets None = all.
 
         Series that had no row in the range are not in it; `gap_ms` is 2.5 of the target's present interval.
+        What is damaged is unknown, told once to the log, and is among the `absences` from then on.
         """
         with self._database.reading() as connection:
-            return history.frame(connection, self._database.dialect, self._layouts, wanted, targets, start_ms, end_ms)
+            dialect, broken = self._database.dialect, self._damage.note
+            return history.frame(connection, dialect, self._layouts, wanted, targets, start_ms, end_ms, broken)
 
     def seal(self, target: str, hour: int, now_ms: int) -> bool:
         """Seal an hour (its start) of a target, what came late for it included; False when there is nothing to seal.
@@ -160,7 +165,8 @@ class Store:
         it. Costs a few hours' reading, not the window's.
         """
         with self._database.reading() as connection:
-            return ends.ends(connection, self._database.dialect, self._layouts, wanted, targets, start_ms, end_ms)
+            dialect, broken = self._database.dialect, self._damage.note
+            return ends.ends(connection, dialect, self._layouts, wanted, targets, start_ms, end_ms, broken)
 
     def due(self, now_ms: int) -> list[tuple[str, int]]:
         """Target-hours to seal, oldest first: over for five minutes, with rows that no sealed hour holds yet."""
@@ -207,9 +213,11 @@ class Store:
             return read.facts(connection, target, at_ms, name)
 
     def absences(self, start: int, end: int, target: str | None = None) -> list[Absence]:
-        """Absences that overlap start ≤ t ≤ end, by their start."""
+        """Absences that overlap start ≤ t ≤ end, by their start; of what is damaged, as far as it was met."""
         with self._database.reading() as connection:
-            return read.absences(connection, start, end, target)
+            found = read.absences(connection, start, end, target)
+        damaged = self._damage.absences(start, end, target)
+        return sorted([*found, *damaged], key=lambda one: one.start_ms) if damaged else found
 
     def events(self, start: int, end: int, target: str | None = None, limit: int = 1000) -> list[Event]:
         """The newest `limit` events of start ≤ at ≤ end, oldest first."""
@@ -313,6 +321,13 @@ class Store:
     def size_bytes(self) -> int:
         """Size of the file with its write-ahead log."""
         return self._database.dialect.size_bytes()
+
+    def verify(self, progress: verifying.Progress = verifying.nobody) -> verifying.Report:
+        """Look at every number there is, and name what is wrong; changes nothing, and holds up nobody.
+
+        progress: told (target-hours done, of so many).
+        """
+        return verifying.verify(self._database, progress)
 
     def close(self) -> None:
         """Close every connection, and give up a claim."""

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from storage.errors import StoreBroken
 from storage.records import Batch, Offset, Row, TargetRow
 from storage.store import Store, open_store
 from telemetry.counters import Step
@@ -209,25 +208,6 @@ def _of(frame: Frame, target: str) -> Frame:
     own = frame.select(lambda one: one.target == target)
     read = ~np.isnan(own.at_ms).all(axis=0)
     return Frame(own.ticks[read], own.series, own.values[:, read], own.at_ms[:, read], own.breaks[:, read], own.gap_ms)
-
-
-@pytest.mark.parametrize("kind", ["chunk", "clock"])
-def test_a_damaged_hour_is_named(store: Store, kind: str) -> None:
-    write(store, "a", ["x", "y"], {0: [1, 5], 1: [2.5, 5], 2: [4, 6]})
-    write(store, "b", ["x"], {HOUR_S: [1]})
-    assert store.seal("a", NOW, LATER)
-    with store._database.writing() as connection:
-        connection.exec_driver_sql(f"UPDATE {kind} SET data = substr(data, 1, length(data) - 9)")
-    with pytest.raises(
-        StoreBroken, match=rf"the {kind} of {'x of ' * (kind == 'chunk')}a in the hour of 2026-11-30T01:00Z is damaged"
-    ):
-        store.frame(["x"], None, NOW, END)
-    assert store.frame(["x"], None, NOW + HOUR_MS, END).values.tolist() == [[1]]
-    with store._database.writing() as connection:
-        connection.exec_driver_sql(f"DELETE FROM {kind}")
-    if kind == "chunk":
-        with pytest.raises(StoreBroken, match="is missing"):
-            store.frame(["y"], None, NOW, END)
 
 
 def test_another_format_of_chunks(tmp_path: Path) -> None:
