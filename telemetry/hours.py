@@ -41,9 +41,9 @@ def complete(query: Query, source: Source, found: Summaries) -> Hours:
     start = far.start_ms(query)
     unsealed = source.unsealed(start, query.end_ms)
     known, fresh = [found], []
-    after = int(found.hours[-1]) + HOUR_MS if len(found.hours) else start
-    if after <= query.end_ms:  # sealed since it was asked for, and therefore not in `unsealed`
-        known.append(source.summaries(far.stored(query), after, query.end_ms, query.sources()))
+    # Sealed since it was asked for, and therefore not in `unsealed`: target after target, so the newest hour again.
+    again = int(found.hours[-1]) if len(found.hours) else start
+    known.append(source.summaries(far.stored(query), again, query.end_ms, query.sources()))
     newest, lead = None, lead_ms(query.slowest_ms * NOMINAL_PER_GAP)
     for hour in unsealed:  # one by one, so that a long backlog takes no more memory than an hour
         frame = source.frame(far.stored(query), hour - lead, hour + HOUR_MS - 1, query.sources())

@@ -1,0 +1,47 @@
+"""Summaries of a query's hours, while the collector goes on sealing them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+import pytest
+
+from telemetry import far, hours
+from telemetry.catalog import gpu
+from telemetry.grid import MEASURES
+from telemetry.model import Series
+from telemetry.summary import HOUR_MS, Summaries
+from tests.telemetry.hours import FIRST_MS, PER_HOUR, frame, question
+from tests.telemetry.sources import Memory
+
+A, B = (Series(target, gpu.GPU_POWER.name, (("gpu", "0"),)) for target in "ab")
+
+
+class Sealing(Memory):
+    """The first answer has the last hour without the targets that are not sealed yet; the next one has them."""
+
+    late: tuple[Series, ...] = ()
+
+    def summaries(
+        self, metrics: Collection[str], start_ms: int, end_ms: int, targets: Collection[str] | None = None
+    ) -> Summaries:
+        found = super().summaries(metrics, start_ms, end_ms, targets)
+        for series in self.late:
+            row = found.series.index(series)
+            for name in MEASURES:
+                getattr(found, name)[row, -1] = 0.0 if name == "count" else np.nan
+        self.late = ()
+        return found
+
+
+@pytest.mark.parametrize("late", [(B,), (A, B), ()])
+def test_what_is_sealed_while_it_is_read_is_there(late: tuple[Series, ...]) -> None:
+    source = Sealing(frame({A: [100.0] * (3 * PER_HOUR), B: [200.0] * (3 * PER_HOUR)}))
+    query = question(gpu.GPU_POWER, 0, 2, total=True)
+    source.late = late
+    known = hours.complete(query, source, hours.sealed(query, source))
+    (line,) = far.answer(query, known.summaries, known.until_ms)
+    assert line.t_ms.tolist() == [FIRST_MS + hour * HOUR_MS for hour in range(3)]
+    assert line.mean is not None
+    assert line.mean.tolist() == [300.0] * 3
