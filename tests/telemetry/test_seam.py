@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from telemetry.counters import trailing_increase
 from telemetry.frame import empty
 from telemetry.model import Series
 from telemetry.seam import joined
@@ -39,3 +40,10 @@ def test_nothing_and_something_is_something() -> None:
     some = table([[1.0, 2.0]])
     assert joined(empty(), some) is some
     assert joined(some, empty()) is some
+
+
+def test_hours_that_were_read_less_often_are_no_row_of_gaps() -> None:
+    before = table({A: [0, 15, 30]}, at_s=[0, 15, 30], interval_s=15)
+    found = joined(before, table({A: [40, 41]}, at_s=[40, 41]))
+    assert found.gap_ms.tolist() == [37_500]
+    assert numbers(trailing_increase(found, 20_000)[0]) == [None, None, 20, 20, 20]
