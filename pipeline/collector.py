@@ -9,10 +9,12 @@ import time
 from collections.abc import Callable
 
 from pipeline.absences import AbsenceBook
+from pipeline.chronicle import chronicle_of
 from pipeline.clock import HubClock
 from pipeline.config import CollectorConfig
 from pipeline.desk import Desk
 from pipeline.hub import READ_FACT, Hub
+from pipeline.inbox import Inbox
 from pipeline.resume import left_of, prefills_left
 from pipeline.sampler import Sampler
 from pipeline.targets import Target
@@ -61,7 +63,7 @@ async def _main(config: CollectorConfig, store: Store) -> None:
         loop.add_signal_handler(number, stop.set)
     clock = HubClock(time.time() * 1000.0, time.monotonic() * 1000.0)
     sampler = build(config, store, clock, time.monotonic)
-    upkeep = Upkeep(store, sampler, config.keep, lost)
+    upkeep = Upkeep(store, sampler, config.keep, lost, store.pinned)
     upkeep.start()
     try:
         await sampler.run(stop)
@@ -82,10 +84,11 @@ def build(config: CollectorConfig, store: Store, clock: HubClock, monotonic: Cal
     names = {target.name for target in targets}
     still_open = [one for one in store.absences(0, FOREVER_MS) if one.end_ms is None and one.target in names]
     hub = Hub(config, targets, AbsenceBook(still_open))
+    hub.chronicle = chronicle_of(store)
     hub.prefills.totals.update(prefills_left(store, last))
     for fact in store.facts():
         if fact.target in names and fact.end_ms is None:
             hub.remember_fact(fact.target, fact.name, fact.value)
     for target in targets:
         target.read_up_to = hub.fact(target.name, READ_FACT)
-    return Sampler(targets, hub, Writer(store), clock, config.interval_s, monotonic, desk)
+    return Sampler(targets, hub, Writer(store), clock, config.interval_s, monotonic, desk, Inbox(store))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,17 +11,21 @@ import numpy as np
 from pipeline import recorded
 from pipeline.absences import AbsenceBook
 from pipeline.agents import AgentEvent
+from pipeline.chronicle import Chronicle, Told
 from pipeline.config import CollectorConfig
 from pipeline.deployments import DEPLOYMENT_FACT, EngineId, group
 from pipeline.evidence import Evidence
+from pipeline.inbox import Asked
 from pipeline.judge import Judge, phase_series, surroundings
 from pipeline.reads import why_missing
 from pipeline.recorded import Prefills
 from pipeline.resume import STARTED_FACT
+from pipeline.sighting import Eyes, silence
 from pipeline.targets import Target
 from pipeline.window import Window
 from pipeline.worker import Sample
 from pipeline.writer import Draft, Work
+from runs.sights import speculative_text
 from storage.records import Batch, Episode, Event, Fact, TargetRow
 from telemetry.frame import Floats
 from telemetry.model import Series
@@ -55,6 +59,8 @@ class Hub:
         self.window = Window(WINDOW_MS)
         self.judge = Judge()
         self.prefills = Prefills()
+        self.chronicle = Chronicle()
+        self._eyes = Eyes()
         self._config = config
         self._targets = {target.name: target for target in targets}
         self._book = book
@@ -103,8 +109,11 @@ class Hub:
         """An event to be stored with the next batch."""
         self._pending.events.append(Event(0, now_ms, target, kind, text, dict(labels or {})))
 
-    def work(self, samples: list[Sample], tick: int, now_ms: int) -> Work:
-        """Everything that a tick writes. `samples` may be of earlier ticks, when they arrived late."""
+    def work(self, samples: list[Sample], tick: int, now_ms: int, asked: Sequence[Asked] = ()) -> Work:
+        """Everything that a tick writes. `samples` may be of earlier ticks, when they arrived late.
+
+        asked: what people want done with runs.
+        """
         episodes: list[Episode] = []
         # Nodes first: what they say is the surroundings in which engines are judged.
         ordered = sorted(samples, key=lambda sample: not self._targets[sample.target].is_node)
@@ -115,6 +124,7 @@ class Hub:
         self.window.trim()
         self._evidence.gather(self._targets.values(), self.window, tick)
         self._mark_absences(samples, tick)
+        told = self._runs(samples, tick, asked)
         opened, closed = self._book.drain()
         pending, self._pending = self._pending, Pending()
         batch = Batch(
@@ -125,6 +135,11 @@ class Hub:
             events=pending.events,
             episodes=episodes,
             targets=self._target_rows(now_ms),
+            runs=list(told.runs.values()),
+            marks=told.marks,
+            runs_deleted=told.deleted,
+            detectors=told.detectors,
+            commands=told.commands,
         )
         return Work(now_ms, tuple(drafts), batch)
 
@@ -141,6 +156,21 @@ class Hub:
     def deployments(self) -> dict[str, list[EngineId]]:
         """Engines that answered, by deployment."""
         return group(self.judge.latest, self._config.deployments, self._models)
+
+    def _runs(self, samples: list[Sample], tick: int, asked: Sequence[Asked]) -> Told:
+        """What begins, ends or changes of runs."""
+        targets = [target for target in self._targets.values() if not target.is_node]
+        settings = {
+            target.name: (self._models.get(target.name, ""), self._speculation(target.name)) for target in targets
+        }
+        engines = [sample for sample in samples if sample.target in settings]
+        silent = {one.name: silence(one.health.verdict.state) for one in targets if one.health.failing_so_since}
+        seen = self._eyes.look(engines, self.judge.latest, settings)
+        return self.chronicle.tick(tick, self.deployments(), seen, silent, asked)
+
+    def _speculation(self, target: str) -> str | None:
+        names = ("speculative_method", "speculative_tokens")
+        return speculative_text({name: self._facts[target, name] for name in names if (target, name) in self._facts})
 
     def _node_row(self, sample: Sample) -> Draft:
         return self._row(sample, sample.series, sample.values)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pipeline.clock import HubClock
 from pipeline.desk import Desk
 from pipeline.hub import Hub
+from pipeline.inbox import Inbox
 from pipeline.targets import Target
 from pipeline.worker import Sample
 from pipeline.writer import Work, Writer
@@ -32,6 +33,7 @@ class Sampler:
     interval_s: float
     monotonic: Callable[[], float]
     desk: Desk
+    inbox: Inbox
     arrived: list[Sample] = field(default_factory=list)
     skipped_ticks: int = 0
     last_tick: int = 0
@@ -63,14 +65,24 @@ class Sampler:
         """Hand over what has arrived to be written. The next tick does not wait for a store that is slow."""
         samples, self.arrived = self.arrived, []
         now_ms = round(self.clock.at(self.monotonic() * 1000.0))
-        self._ready.append(self.hub.work(samples, tick, now_ms))
+        self._ready.append(self.hub.work(samples, tick, now_ms, self.inbox.take()))
         if self._writing is None or self._writing.done():
             self._writing = asyncio.get_running_loop().create_task(self._write())
 
     async def _write(self) -> None:
         while self._ready:
             works, self._ready = self._ready, []
-            await asyncio.get_running_loop().run_in_executor(self._disk, self.writer.write, works, works[-1].at_ms)
+            await asyncio.get_running_loop().run_in_executor(self._disk, self._commit, works)
+
+    def _commit(self, works: list[Work]) -> None:
+        """In the thread that owns the store: write, then look for what people ask, which the next tick does."""
+        self.writer.write(works, works[-1].at_ms)
+        self.inbox.fetch()
+
+    async def written(self) -> None:
+        """Wait until what was handed over is written."""
+        if self._writing is not None:
+            await self._writing
 
     async def finish(self) -> None:
         """Let what is under way end, write it, and close every connection."""
@@ -80,8 +92,7 @@ class Sampler:
             task.cancel()
         if self.arrived:
             self.commit(self.last_tick + 1)
-        if self._writing is not None:
-            await self._writing
+        await self.written()
         for target in self.targets:
             await target.close()
         self._disk.shutdown()

@@ -15,6 +15,7 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from pipeline.config import Keep
 from pipeline.keeper import Keeper, Ranges, nothing_pinned
 from pipeline.sampler import Sampler
+from pipeline.settle import Settler
 from storage.errors import StoreError, StoreGone
 from storage.store import Store
 
@@ -23,6 +24,7 @@ STORE_EVERY_S = 5
 SEAL_EVERY_S = 60
 PRUNE_EVERY_S = 600
 ROOM_EVERY_S = 30
+RUNS_EVERY_S = 5
 PAUSE_S = 0.2
 """Between two targets, so that sealing many never takes a core for long."""
 HOUR_MS = 3_600_000
@@ -54,6 +56,7 @@ class Upkeep:
         self._problems: dict[str, str] = {}
         self._said: list[str] = []
         self._keeper = Keeper(store, keep, self._say, kept)
+        self._settler = Settler(store)
         self._turn = asyncio.Lock()
         self._scheduler = AsyncIOScheduler(timezone="UTC", job_defaults={"coalesce": True, "misfire_grace_time": None})
 
@@ -64,6 +67,7 @@ class Upkeep:
         self._scheduler.add_job(self.seal, "interval", seconds=SEAL_EVERY_S, next_run_time=datetime.now(UTC))
         self._scheduler.add_job(self.prune, "interval", seconds=PRUNE_EVERY_S)
         self._scheduler.add_job(self.make_room, "interval", seconds=ROOM_EVERY_S)
+        self._scheduler.add_job(self.settle, "interval", seconds=RUNS_EVERY_S)
         self._scheduler.start()
 
     def stop(self) -> None:
@@ -97,6 +101,10 @@ class Upkeep:
             if await self._guarded(f"{target}, {hour}", self._store.seal, target, hour, now_ms):
                 log.debug("sealed the hour %d of %s in %.0f ms", hour, target, (time.perf_counter() - began) * 1000)
             await asyncio.sleep(PAUSE_S)
+
+    async def settle(self) -> None:
+        """Work out runs that ended."""
+        await self._guarded("runs", self._settler.run, self._now_ms())
 
     async def prune(self) -> None:
         """Drop rows that the tails need no longer, samples older than the settings keep, and the oldest summaries."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import insert, update
+from sqlalchemy import insert, select, update
 
 from storage import schema
-from storage.codec import text_of
+from storage.codec import text_of, value_of
 from storage.database import Database
 from storage.errors import StoreError
+from storage.records import Command
 
 
 def enqueue(database: Database, kind: str, payload: Mapping[str, Any], now_ms: int) -> int:
@@ -28,6 +29,15 @@ def finish(database: Database, number: int, now_ms: int, error: str | None) -> N
     with database.writing() as connection:
         if connection.execute(change).rowcount != 1:
             raise StoreError(f"there is no command {number}")
+
+
+def command(database: Database, number: int) -> Command | None:
+    """A command and what became of it."""
+    with database.reading() as connection:
+        found = connection.execute(select(schema.command).where(schema.command.c.id == number)).first()
+    if found is None:
+        return None
+    return Command(found.id, found.at_ms, found.kind, value_of(found.payload), found.applied_ms, found.error)
 
 
 def prefer(database: Database, key: str, value: Any) -> None:

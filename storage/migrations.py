@@ -65,7 +65,54 @@ def _sealed_hours(connection: Connection) -> None:
     made.create_all(connection, checkfirst=False)
 
 
-STEPS: Mapping[int, Step] = {2: _sealed_hours}
+def _runs(connection: Connection) -> None:
+    """Tables of runs."""
+    made = MetaData()
+    texts = ("began", "ended", "by", "model", "engines", "labels", "tags", "note")
+    Table(
+        "run",
+        made,
+        Column("id", Integer, primary_key=True, autoincrement=False),
+        Column("deployment", Text, nullable=False),
+        Column("name", Text, nullable=False),
+        Column("start_ms", BigInteger, nullable=False),
+        Column("end_ms", BigInteger),
+        *(Column(name, Text, nullable=False) for name in texts),
+        Column("trim_start_ms", BigInteger),
+        Column("trim_end_ms", BigInteger),
+        Column("baseline", Integer, nullable=False),
+        Column("pinned", Integer, nullable=False),
+        Column("nodes", Text),
+        Column("measured", Text, nullable=False),
+        Column("revision", Integer, nullable=False),
+        Index("run_start", "start_ms"),
+    )
+    Table(
+        "run_mark",
+        made,
+        Column("run", Integer, primary_key=True, autoincrement=False),
+        Column("at_ms", BigInteger, primary_key=True, autoincrement=False),
+        Column("kind", Text, primary_key=True),
+        Column("text", Text, primary_key=True),
+    )
+    Table(
+        "run_part",
+        made,
+        Column("run", Integer, primary_key=True, autoincrement=False),
+        Column("kind", Text, primary_key=True),
+        Column("revision", Integer, nullable=False),
+        Column("data", Text, nullable=False),
+    )
+    Table(
+        "detector",
+        made,
+        Column("deployment", Text, primary_key=True),
+        Column("state", Text, nullable=False),
+    )
+    made.create_all(connection, checkfirst=False)
+
+
+STEPS: Mapping[int, Step] = {2: _sealed_hours, 3: _runs}
 """Version reached → what makes it out of the version before."""
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from runs.model import Mark, Run
 from telemetry.model import Series
 
 Values = Sequence[float] | npt.NDArray[np.float64]
@@ -186,12 +187,57 @@ class TargetRow:
 
 
 @dataclass(frozen=True, slots=True)
+class RunMark:
+    """A mark, and the number of the run that it is in."""
+
+    run: int
+    mark: Mark
+
+
+@dataclass(frozen=True, slots=True)
+class DetectorState:
+    """What the detector of a deployment's runs needs to go on after a restart (JSON)."""
+
+    deployment: str
+    state: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A command that was applied, or refused with a sentence."""
+
+    command: int
+    at_ms: int
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunFilter:
+    """Which runs; None is any. live: those that go on, or those that do not. start_ms ≤ … ≤ end_ms: runs that touch it.
+
+    labels: those that have all of them. text: is in name, deployment, model, note or a tag, in whatever case.
+    """
+
+    deployment: str | None = None
+    live: bool | None = None
+    baseline: bool | None = None
+    pinned: bool | None = None
+    tag: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    text: str | None = None
+    start_ms: int | None = None
+    end_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Batch:
     """What one tick writes, all or nothing.
 
     facts: as they are seen; the store ends the one before when the value changed, and ignores what it knows.
     absences_closed: with their `end_ms`; found again by target, metric and `start_ms`.
     targets: replace what was known of a target of the same name.
+    runs: as they are now, in place of what was known of them. runs_deleted: their numbers, with all that belongs to
+    them. detectors: replace the state of the same deployment. commands: what became of them.
     """
 
     rows: Sequence[Row] = ()
@@ -202,3 +248,8 @@ class Batch:
     events: Sequence[Event] = ()
     episodes: Sequence[Episode] = ()
     targets: Sequence[TargetRow] = ()
+    runs: Sequence[Run] = ()
+    marks: Sequence[RunMark] = ()
+    runs_deleted: Sequence[int] = ()
+    detectors: Sequence[DetectorState] = ()
+    commands: Sequence[Done] = ()

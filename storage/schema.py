@@ -16,7 +16,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = 2
+VERSION = 3
 """Number of the last migration; what `meta` says under "schema"."""
 
 tables = MetaData()
@@ -182,3 +182,55 @@ command = Table(
 )
 
 preference = Table("preference", tables, Column("key", Text, primary_key=True), Column("value", Text, nullable=False))
+
+run = Table(
+    "run",
+    tables,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("deployment", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("start_ms", BigInteger, nullable=False),
+    Column("end_ms", BigInteger),  # null = it goes on
+    Column("began", Text, nullable=False),
+    Column("ended", Text, nullable=False),
+    Column("by", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("engines", Text, nullable=False),  # JSON array of [target, engine, model]
+    Column("labels", Text, nullable=False),  # JSON object
+    Column("tags", Text, nullable=False),  # JSON array
+    Column("note", Text, nullable=False),
+    Column("trim_start_ms", BigInteger),
+    Column("trim_end_ms", BigInteger),
+    Column("baseline", Integer, nullable=False),
+    Column("pinned", Integer, nullable=False),
+    Column("nodes", Text),  # JSON array; null = by evidence
+    Column("measured", Text, nullable=False),  # JSON object
+    Column("revision", Integer, nullable=False),
+    Index("run_start", "start_ms"),
+)
+
+run_mark = Table(
+    "run_mark",
+    tables,
+    Column("run", Integer, primary_key=True, autoincrement=False),
+    Column("at_ms", BigInteger, primary_key=True, autoincrement=False),
+    Column("kind", Text, primary_key=True),
+    Column("text", Text, primary_key=True),
+)
+
+# What was worked out of a run at its end, so that it outlives its samples. Apart from the run, which people change.
+run_part = Table(
+    "run_part",
+    tables,
+    Column("run", Integer, primary_key=True, autoincrement=False),
+    Column("kind", Text, primary_key=True),
+    Column("revision", Integer, nullable=False),  # of the run that it was worked out of
+    Column("data", Text, nullable=False),  # JSON
+)
+
+detector = Table(
+    "detector",
+    tables,
+    Column("deployment", Text, primary_key=True),
+    Column("state", Text, nullable=False),  # JSON object: what the detector of runs needs to go on
+)

@@ -28,6 +28,7 @@ from storage.records import (
     TargetRow,
     Weight,
 )
+from storage.run_store import RunStore
 from storage.seal import Sealer
 from storage.write import Writer
 from telemetry.frame import Frame
@@ -56,7 +57,7 @@ def refuse_claimed(url: str) -> None:
     dialect_of(url, 0).refuse_claimed()
 
 
-class Store:
+class Store(RunStore):
     """One open store; every method may be called from any thread, none from a forked child."""
 
     def __init__(self, database: Database, codec: str = chunks.PCO) -> None:

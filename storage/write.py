@@ -16,6 +16,7 @@ from storage.late import Late, mark_late
 from storage.layouts import Layouts
 from storage.read import open_facts
 from storage.records import Absence, Batch, Commit, Episode, Event, Fact, Offset, Row, TargetRow
+from storage.runs import RunWriter
 
 Values = dict[str, Any]
 
@@ -56,6 +57,7 @@ class Writer:
         self._insert = {table.name: dialect.insert(table) for table in (schema.hot,)}
         kept = (schema.offset, schema.absence, schema.fact, schema.episode, schema.target)
         self._upsert = {table.name: dialect.upsert(table) for table in kept}
+        self._runs = RunWriter(database)
 
     def commit(self, batch: Batch, now_ms: int) -> Commit:
         """One transaction. Everything that takes time is made ready before the lock is held.
@@ -78,6 +80,7 @@ class Writer:
             mark_late(connection, self._late.hours(connection, batch.rows, now_ms))
             for fact in news:
                 self._write_fact(connection, fact)
+            self._runs.rest(connection, batch)
             key = connection.execute(insert(schema.commit_log), log).inserted_primary_key
         for fact in news:
             _remember(known, fact)
@@ -101,7 +104,7 @@ class Writer:
             (upsert["episode"], _each(record_values, batch.episodes)),
             (upsert["target"], _each(record_values, batch.targets)),
         )
-        return [(statement, rows) for statement, rows in parts if rows]
+        return [(statement, rows) for statement, rows in parts if rows] + self._runs.work(batch)
 
     def _offset_values(self, offsets: Iterable[Offset]) -> list[Values]:
         ids = self._layouts.ids(offset.series for offset in offsets)

@@ -1,0 +1,186 @@
+"""Digest: everything that is worked out of a run, or of a stretch of it, for the page now and for good at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from runs.entries import Section, find
+from runs.fingerprint import Fingerprint
+from runs.identify import identify
+from runs.model import Run
+from runs.reader import Reader, StoreReader
+from runs.stretch import names
+from runs.subject import Subject
+from runs.summary import summarise
+from storage.store import Store
+from telemetry.catalog import cluster, gpu
+from telemetry.frame import Floats, Frame
+from telemetry.model import Series
+
+SUMMARY, HEADLINE, FINGERPRINT, CHARTS, EVENTS = "summary", "headline", "fingerprint", "charts", "events"
+HEADLINES = (
+    "speed.decode_mean",
+    "speed.decode_peak",
+    "speed.prefill_throughput",
+    "speed.seconds",
+    "requests.output",
+    "requests.prompt",
+    "requests.finished",
+    "phases.running_mean",
+    "nodes.took_part",
+)
+"""Entries of the summary that stand in the list of runs, by "section.key"."""
+CHART_MS = 10_000
+MOST_POINTS = 5_000
+SLICE_MS = 3_600_000
+CHARTED = (
+    cluster.RECORDED_DECODE,
+    cluster.DEPLOYMENT_RUNNING,
+    cluster.PREFILL_TOKENS,
+    cluster.PREFILL_SECONDS,
+    cluster.CLUSTER_POWER,
+    cluster.CLUSTER_UTILIZATION,
+    cluster.CLUSTER_TRANSMIT,
+    gpu.GPU_POWER,
+    gpu.GPU_SM_CLOCK,
+    gpu.GPU_TEMPERATURE,
+)
+MOST_TICKS = 400_000
+"""Readings of all targets that one summary reads: seven hours of sixteen nodes; 130 MiB while it is worked out."""
+CUT = "the run is longer than can be read at once, so its numbers are of its last {}; choose a stretch for others"
+GIVEN_UP = "samples of this stretch were given up, so its numbers cannot be worked out any more"
+
+
+@dataclass(frozen=True)
+class Digest:
+    """What a stretch amounts to. cut: why it is shorter than what was asked for, "" where it is not."""
+
+    start_ms: int
+    end_ms: int
+    summary: tuple[Section, ...]
+    fingerprint: Fingerprint
+    cut: str = ""
+
+
+def subject_of(store: Store, run: Run, start_ms: int, end_ms: int) -> Subject:
+    """What a run's numbers are of: its engines, and all nodes there are, or those that people name."""
+    nodes = [target.name for target in store.targets() if target.kind == "node"]
+    return Subject(run.deployment, start_ms, end_ms, run.engines, nodes, run.nodes)
+
+
+def longest_ms(store: Store) -> int:
+    """The longest stretch that one summary is worked out of."""
+    targets = store.targets()
+    per_s = sum(1000 / max(target.interval_ms, 1) for target in targets)
+    return max(int(MOST_TICKS / max(per_s, 1.0)) * 1000, 600_000)
+
+
+def digest(store: Store, run: Run, start_ms: int, end_ms: int, reader: Reader | None = None) -> Digest:
+    """Work out a stretch of a run; LookupError, with a sentence, where its samples were given up."""
+    longest = longest_ms(store)
+    begin = max(start_ms, end_ms - longest)
+    if store.forgotten(begin, end_ms):
+        raise LookupError(GIVEN_UP)
+    source = reader or StoreReader(store)
+    subject = subject_of(store, run, begin, end_ms)
+    summary = summarise(subject, source)
+    took_part = [one.of for section in summary if section.key == "nodes" for one in section.entries if one.of]
+    known = {target.name: target.detail.get("engine", "") for target in store.targets() if target.kind == "engine"}
+    kinds = {name: kind for name, kind in known.items() if kind and kind != "unknown"}
+    nodes = sorted(set(took_part) & set(subject.nodes)) if run.nodes is None else sorted(run.nodes)
+    printed = identify(subject, source, store.facts(), nodes, kinds)
+    cut = CUT.format(_span(longest)) if begin > start_ms else ""
+    return Digest(begin, end_ms, summary, printed, cut)
+
+
+def _span(ms: int) -> str:
+    hours, minutes = divmod(ms // 60_000, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
+
+
+def headline(sections: Sequence[Section]) -> dict[str, float | None]:
+    """Key numbers of a summary; None where one is not known."""
+    found = {path: find(sections, path) for path in HEADLINES}
+    return {path: None if one is None else one.value for path, one in found.items()}
+
+
+def parts(store: Store, run: Run) -> dict[str, Any]:
+    """What is copied into a run at its end (JSON by kind)."""
+    assert run.end_ms is not None, "of a run that ended"
+    found = digest(store, run, *run.window(run.end_ms))
+    told = {"start": found.start_ms, "end": found.end_ms, "cut": found.cut}
+    return {
+        SUMMARY: {**told, "sections": [one.to_json() for one in found.summary]},
+        HEADLINE: headline(found.summary),
+        FINGERPRINT: found.fingerprint.to_json(),
+        CHARTS: charts(store, run, found.fingerprint),
+        EVENTS: [
+            {"t": one.at_ms, "target": one.target, "kind": one.kind, "text": one.text}
+            for one in store.events(run.start_ms, run.end_ms)
+        ],
+    }
+
+
+def charts(store: Store, run: Run, printed: Fingerprint) -> dict[str, Any]:
+    """{start, step_ms, series: [{metric, target, labels, v}]}: means of 10 s, or of more where that is many points.
+
+    Of the deployment, the cluster, and the nodes that took part; null where nothing is known. Counters: the last value.
+    """
+    assert run.end_ms is not None, "of a run that ended"
+    wide = -(-(run.end_ms - run.start_ms + 1) // (MOST_POINTS * CHART_MS)) * CHART_MS
+    step, count = wide, (run.end_ms - run.start_ms) // wide + 1
+    nodes = printed.find("nodes")
+    targets = [f"{cluster.DEPLOYMENT_PREFIX}{run.deployment}", cluster.CLUSTER_TARGET]
+    targets += nodes.value.split(", ") if nodes is not None else []
+    lines: dict[Series, Floats] = {}
+    for low in range(0, count, SLICE_MS // step or 1):
+        high = min(low + (SLICE_MS // step or 1), count)
+        begin = run.start_ms + low * step
+        frame = store.frame(names(CHARTED), targets, begin, min(run.start_ms + high * step - 1, run.end_ms))
+        for series, values in zip(frame.series, _means(frame, begin, step, high - low), strict=True):
+            lines.setdefault(series, np.full(count, np.nan))[low:high] = values
+    return {
+        "start": run.start_ms,
+        "step_ms": step,
+        "series": [_line(one, lines[one]) for one in sorted(lines, key=_order)],
+    }
+
+
+def _means(frame: Frame, begin: int, step: int, count: int) -> Floats:
+    place = (frame.ticks - begin) // step
+    found = np.full((len(frame.series), count), np.nan)
+    for row, values in enumerate(frame.values):
+        known = ~np.isnan(values)
+        if frame.series[row].metric in COUNTERS:
+            found[row, place[known]] = values[known]  # the last of each counts
+            continue
+        total = np.bincount(place[known], weights=values[known], minlength=count)
+        number = np.bincount(place[known], minlength=count)
+        found[row] = np.where(number > 0, total / np.maximum(number, 1), np.nan)
+    return found
+
+
+COUNTERS = names((cluster.PREFILL_TOKENS, cluster.PREFILL_SECONDS))
+
+
+def _order(series: Series) -> tuple[str, str, tuple[tuple[str, str], ...]]:
+    return series.target, series.metric, series.labels
+
+
+def _line(series: Series, values: Floats) -> dict[str, Any]:
+    shown = [None if value != value else float(f"{value:.6g}") for value in values.tolist()]
+    return {"metric": series.metric, "target": series.target, "labels": dict(series.labels), "v": shown}
+
+
+def settle(store: Store, run: Run) -> bool:
+    """Work out a run that ended and keep it; False where the run was changed meanwhile, or cannot be worked out."""
+    try:
+        found = parts(store, run)
+    except LookupError as error:
+        told: dict[str, Any] = {"start": run.start_ms, "end": run.end_ms, "cut": "", "sections": [], "why": str(error)}
+        found = {SUMMARY: told}
+    return store.settle_run(run, found)

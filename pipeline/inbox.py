@@ -1,0 +1,76 @@
+"""Inbox: what people ask of runs, fetched in the thread that owns the store and taken by the tick."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipeline.edits import ANEW
+from pipeline.orders import PREFIX, check
+from runs.model import Run
+from storage.errors import StoreError
+from storage.records import Command, RunFilter
+from storage.store import Store
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One order, with what the tick needs to know to carry it out.
+
+    error: why it cannot be, "" where it may. run: the one that it names, as the store has it; others: baselines of the
+    same deployment. forgotten: samples of the run were given up.
+    """
+
+    number: int
+    kind: str
+    order: dict[str, Any] = field(default_factory=dict)
+    error: str = ""
+    run: Run | None = None
+    others: tuple[Run, ...] = ()
+    forgotten: bool = False
+
+
+@dataclass
+class Inbox:
+    """`fetch` belongs to the store's thread, `take` to the loop's."""
+
+    store: Store
+    _seen: set[int] = field(default_factory=set)
+    _ready: deque[Asked] = field(default_factory=deque)
+
+    def fetch(self) -> None:
+        """Look for new orders. What cannot be read now is read after the next tick."""
+        try:
+            pending = self.store.pending_commands()
+            waiting = {one.id for one in pending}
+            self._seen &= waiting  # what is done is never seen again
+            for command in pending:
+                if command.id not in self._seen and command.kind.startswith(PREFIX):
+                    self._ready.append(self._read(command))
+                    self._seen.add(command.id)
+        except StoreError as error:
+            log.warning("cannot look for commands: %s", error)
+
+    def take(self) -> list[Asked]:
+        """What was fetched since the last time, oldest first."""
+        return [self._ready.popleft() for _ in range(len(self._ready))]
+
+    def _read(self, command: Command) -> Asked:
+        kind = command.kind.removeprefix(PREFIX)
+        try:
+            order = check(kind, command.payload)
+        except ValueError as error:
+            return Asked(command.id, kind, error=str(error))
+        if "run" not in order:
+            return Asked(command.id, kind, order)
+        run = self.store.run(order["run"])
+        if run is None:
+            return Asked(command.id, kind, order, f"there is no run {order['run']}")
+        others = self.store.runs(RunFilter(run.deployment, baseline=True)) if kind == "baseline" else ()
+        ended = run.end_ms is not None and kind in ANEW
+        forgotten = ended and self.store.forgotten(run.start_ms, run.end_ms or run.start_ms)
+        return Asked(command.id, kind, order, "", run, tuple(others), forgotten)

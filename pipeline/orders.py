@@ -1,0 +1,102 @@
+"""Orders: what people can do to runs, as commands: which fields each takes, and what each may hold.
+
+The web and the command line check an order with the same table before it is queued; the chronicle carries it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from typing import Any
+
+from runs.model import Measured
+
+PREFIX = "run."
+"""In front of the kinds of commands that are about runs."""
+NAME, TEXT = 120, 4_000
+MOST_NODES = 1_000
+Reader = Callable[[str, Any], Any]
+
+
+def _line(name: str, value: Any) -> str:
+    """One line of text, without what cannot be seen."""
+    return _short(name, " ".join(_shown(name, value).split()), NAME)
+
+
+def _shown(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"“{name}” is missing, expected a text")
+    return "".join(sign if sign.isprintable() or sign == "\n" else " " for sign in value)
+
+
+def _short(name: str, text: str, most: int) -> str:
+    if not 1 <= len(text) <= most:
+        raise ValueError(f"“{name}” is {len(text)} signs long, expected 1 to {most}")
+    return text
+
+
+def _number(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**53:
+        raise ValueError(f"“{name}” is {value!r}, expected a whole number")
+    return value
+
+
+def _switch(name: str, value: Any) -> bool:
+    if value is None:
+        return True
+    if not isinstance(value, bool):
+        raise ValueError(f"“{name}” is {value!r}, expected true or false")
+    return value
+
+
+def _note(name: str, value: Any) -> str:
+    """Several lines, or none."""
+    text = _shown(name, value).strip()
+    return text if not text else _short(name, text, TEXT)
+
+
+def _names(name: str, value: Any) -> list[str]:
+    if not isinstance(value, list) or len(value) > MOST_NODES:
+        raise ValueError(f"“{name}” is no list of names")
+    return sorted({_line(name, one) for one in value})
+
+
+def _form(name: str, value: Any) -> dict[str, str]:
+    known = [one.name for one in fields(Measured)]
+    if not isinstance(value, dict) or not set(value) <= set(known):
+        raise ValueError(f"“{name}” is expected to be an object of: {', '.join(known)}")
+    return {key: _line(key, text) for key, text in value.items() if text != ""}
+
+
+def _maybe(read: Reader) -> Reader:
+    """The same, or None."""
+    return lambda name, value: None if value is None else read(name, value)
+
+
+KINDS: Mapping[str, Mapping[str, Reader]] = {
+    "start": {"deployment": _line, "name": _maybe(_line)},
+    "stop": {"run": _number},
+    "rename": {"run": _number, "name": _line},
+    "label": {"run": _number, "key": _line, "value": _maybe(_line)},
+    "tag": {"run": _number, "tag": _line, "on": _switch},
+    "note": {"run": _number, "text": _note},
+    "annotate": {"run": _number, "at_ms": _number, "text": _line},
+    "trim": {"run": _number, "start_ms": _maybe(_number), "end_ms": _maybe(_number)},
+    "pin": {"run": _number, "on": _switch},
+    "baseline": {"run": _number, "on": _switch},
+    "nodes": {"run": _number, "nodes": _maybe(_names)},
+    "measured": {"run": _number, "measured": _form},
+    "delete": {"run": _number},
+}
+"""Kind → its fields. What may be None may be left out."""
+
+
+def check(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The payload of an order, every field of its kind in it; ValueError with a sentence for what cannot be done so."""
+    wanted = KINDS.get(kind)
+    if wanted is None:
+        raise ValueError(f"there is no command “{kind[:NAME]}”, known are: {', '.join(KINDS)}")
+    unknown = sorted(set(given) - set(wanted))
+    if unknown:
+        raise ValueError(f"“{kind}” has no “{unknown[0][:NAME]}”, known are: {', '.join(wanted)}")
+    return {name: read(name, given.get(name)) for name, read in wanted.items()}
