@@ -99,17 +99,13 @@ def _by_cage(frame: Frame, metrics: Collection[str]) -> tuple[list[tuple[str, st
         if series.metric in metrics and (frame.values[row] >= 0).any():
             groups.setdefault((series.target, series.label("cage") or ""), []).append(row)
     first = [rows[0] for rows in groups.values()]
-    order = np.array([row for rows in groups.values() for row in rows], dtype=np.intp)
-    starts = np.cumsum([0, *(len(rows) for rows in groups.values())])[:-1]
-    shape = (len(groups), len(frame.ticks))
-    sums = Frame(
-        frame.ticks,
-        tuple(Series(node, TRAFFIC, (("cage", cage),)) for node, cage in groups),
-        np.add.reduceat(frame.values[order], starts, axis=0) if groups else np.zeros(shape),
-        frame.at_ms[first],
-        np.logical_or.reduceat(frame.breaks[order], starts, axis=0) if groups else np.zeros(shape, dtype=bool),
-        frame.gap_ms[first],
-    )
+    values, breaks = frame.values[first], frame.breaks[first]
+    for place, (_, *others) in enumerate(groups.values()):
+        for row in others:  # several times faster than one call that adds along this axis
+            values[place] += frame.values[row]
+            breaks[place] |= frame.breaks[row]
+    made = tuple(Series(node, TRAFFIC, (("cage", cage),)) for node, cage in groups)
+    sums = Frame(frame.ticks, made, values, frame.at_ms[first], breaks, frame.gap_ms[first])
     return list(groups), sums
 
 
