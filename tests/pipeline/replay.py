@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import tarfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -16,6 +17,9 @@ from pathlib import Path
 from collectors.scrape.text import PageReader
 from pipeline.ingest import Ingest
 from pipeline.window import Window
+from storage.records import Offset
+from telemetry.frame import Floats
+from telemetry.model import Series
 
 ARCHIVE = Path(__file__).parents[1] / "data" / "bench" / "pages.tar.xz"
 TARGET = "head"
@@ -44,14 +48,31 @@ def recording() -> tuple[Recorded, ...]:
     return tuple(scrapes)
 
 
+@dataclass(frozen=True)
+class Read:
+    """What ingest made of one scrape: float64[series], counters unwrapped, and the steps it found."""
+
+    scrape: Recorded
+    tick: int
+    series: tuple[Series, ...]
+    values: Floats
+    offsets: tuple[Offset, ...]
+
+
+def readings() -> Iterator[Read]:
+    """Every scrape, read as the collector reads it."""
+    reader, ingest = PageReader(TARGET), Ingest(TARGET)
+    for scrape in recording():
+        page, tick = reader.read(scrape.body), int(scrape.sent_ms)
+        reading = ingest.take(page, tick)
+        yield Read(scrape, tick, page.layout.series, reading.values, tuple(reading.offsets))
+
+
 def replayed(arrival: bool) -> Window:
     """The window that holds the whole recording, timed by arrival or by sending."""
-    reader, ingest, window = PageReader(TARGET), Ingest(TARGET), Window(3_600_000)
-    for scrape in recording():
-        page = reader.read(scrape.body)
-        tick = int(scrape.sent_ms)
-        reading = ingest.take(page, tick)
-        at_ms = scrape.arrived_ms if arrival else scrape.sent_ms
-        window.add(TARGET, tick, at_ms, page.layout.series, reading.values)
-        window.add_steps((one.series, one.tick, one.reason) for one in reading.offsets)
+    window = Window(3_600_000)
+    for one in readings():
+        at_ms = one.scrape.arrived_ms if arrival else one.scrape.sent_ms
+        window.add(TARGET, one.tick, at_ms, one.series, one.values)
+        window.add_steps((step.series, step.tick, step.reason) for step in one.offsets)
     return window
