@@ -24,11 +24,7 @@ class Block:
         self.at_ms: Floats = np.zeros(BLOCK_ROWS)
         self.values: Floats = np.empty((BLOCK_ROWS, len(series)))
         self.used = 0
-
-    @property
-    def last_tick(self) -> int:
-        """Tick of the newest row, -1 while empty."""
-        return int(self.ticks[self.used - 1]) if self.used else -1
+        self.first_tick = self.last_tick = -1  # as plain numbers, since every question looks at those of every block
 
     def takes(self, series: tuple[Series, ...], tick: int) -> bool:
         """Whether a row belongs at the end of this block."""
@@ -39,6 +35,7 @@ class Block:
         """Add a row that `takes` accepted."""
         self.ticks[self.used], self.at_ms[self.used] = tick, at_ms
         self.values[self.used] = values
+        self.first_tick, self.last_tick = (self.first_tick if self.used else tick), tick
         self.used += 1
 
 
@@ -153,9 +150,11 @@ Cut = list[tuple[Block, int, int]]
 def _cut(blocks: list[Block], start_ms: float | None, end_ms: float | None) -> Cut:
     cuts = []
     for block in blocks:
-        ticks = block.ticks[: block.used]
-        low = 0 if start_ms is None else int(np.searchsorted(ticks, start_ms, side="left"))
-        high = block.used if end_ms is None else int(np.searchsorted(ticks, end_ms, side="right"))
+        low, high = 0, block.used
+        if start_ms is not None and block.first_tick < start_ms:
+            low = high if block.last_tick < start_ms else int(block.ticks[:high].searchsorted(start_ms))
+        if end_ms is not None and block.last_tick > end_ms:
+            high = low if block.first_tick > end_ms else int(block.ticks[:high].searchsorted(end_ms, side="right"))
         if low < high:
             cuts.append((block, low, high))
     return cuts

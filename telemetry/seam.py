@@ -5,25 +5,37 @@ from __future__ import annotations
 import numpy as np
 
 from telemetry.frame import Frame
+from telemetry.model import Series
 
 
 def joined(before: Frame, after: Frame) -> Frame:
-    """Everything of both; all ticks of the first lie before those of the second.
+    """Everything of both; all ticks of the first lie before those of the second. What is a gap, the second says.
 
-    A series that only one of them has was not read in the other. What is a gap, the one says whose are longer: hours
-    that were read less often than today are no row of gaps.
+    A series that only one of them has was not read in the other.
     """
     if not len(before.ticks) or not len(after.ticks):
         return after if not len(before.ticks) else before
-    series = tuple(sorted({*before.series, *after.series}, key=lambda one: (one.target, one.metric, one.labels)))
+    series = before.series
+    if after.series != series:
+        series = tuple(sorted({*series, *after.series}, key=lambda one: (one.target, one.metric, one.labels)))
+        before, after = _of(series, before), _of(series, after)
+    return Frame(
+        np.concatenate((before.ticks, after.ticks)),
+        series,
+        np.concatenate((before.values, after.values), axis=1),
+        np.concatenate((before.at_ms, after.at_ms), axis=1),
+        np.concatenate((before.breaks, after.breaks), axis=1),
+        np.where(np.isnan(after.gap_ms), before.gap_ms, after.gap_ms),
+    )
+
+
+def _of(series: tuple[Series, ...], frame: Frame) -> Frame:
+    """A frame with exactly these series, in this order; NaN, gap included, of those that it does not have."""
+    if frame.series == series:
+        return frame
     rows = {one: row for row, one in enumerate(series)}
-    shape = (len(series), len(before.ticks) + len(after.ticks))
-    values, at_ms, breaks = np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(shape, dtype=bool)
-    gap_ms = np.zeros(len(series))
-    for frame, columns in ((before, slice(len(before.ticks))), (after, slice(len(before.ticks), None))):
-        place = [rows[one] for one in frame.series]
-        values[place, columns] = frame.values
-        at_ms[place, columns] = frame.at_ms
-        breaks[place, columns] = frame.breaks
-        gap_ms[place] = np.maximum(gap_ms[place], frame.gap_ms)
-    return Frame(np.concatenate((before.ticks, after.ticks)), series, values, at_ms, breaks, gap_ms)
+    place = [rows[one] for one in frame.series]
+    values, at_ms = (np.full((len(series), len(frame.ticks)), np.nan) for _ in range(2))
+    breaks, gap_ms = np.zeros(values.shape, dtype=bool), np.full(len(series), np.nan)
+    values[place], at_ms[place], breaks[place], gap_ms[place] = frame.values, frame.at_ms, frame.breaks, frame.gap_ms
+    return Frame(frame.ticks, series, values, at_ms, breaks, gap_ms)
