@@ -9,9 +9,10 @@ from telemetry.model import Series
 
 
 def joined(before: Frame, after: Frame) -> Frame:
-    """Everything of both; all ticks of the first lie before those of the second. What is a gap, the second says.
+    """Everything of both; all ticks of the first lie before those of the second.
 
-    A series that only one of them has was not read in the other.
+    A series that only one of them has was not read in the other. What is a gap, the one says whose are longer: hours
+    that were read less often than today are no row of gaps.
     """
     if not len(before.ticks) or not len(after.ticks):
         return after if not len(before.ticks) else before
@@ -25,7 +26,7 @@ def joined(before: Frame, after: Frame) -> Frame:
         np.concatenate((before.values, after.values), axis=1),
         np.concatenate((before.at_ms, after.at_ms), axis=1),
         np.concatenate((before.breaks, after.breaks), axis=1),
-        np.where(np.isnan(after.gap_ms), before.gap_ms, after.gap_ms),
+        np.fmax(before.gap_ms, after.gap_ms),
     )
 
 
