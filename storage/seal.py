@@ -143,11 +143,11 @@ class Sealer:
         return summarise(frame, [hour])
 
     def _write(self, before: Before, clock: Values, lines: Sequence[Values]) -> bool:
-        """Write it, unless rows came for the hour, or somebody else sealed it, since `before`."""
+        """Write it, unless rows came for it, or for what leads to it, or somebody else sealed it, since `before`."""
         self._late.raise_to(clock["hour"] + HOUR_MS)
         with self._database.writing() as connection:
             state = _state(connection, clock["target"], clock["hour"])
-            if state != before.state or _touched(connection, before.sequence, clock["hour"]):
+            if state != before.state or _touched(connection, before, clock["hour"] + HOUR_MS):
                 return False
             if lines:
                 connection.execute(self._upsert["chunk"], list(lines))
@@ -170,11 +170,11 @@ def _state(connection: Connection, target: str, hour: int) -> State:
     return None if found is None else (found.late, found.n, found.codec)
 
 
-def _touched(connection: Connection, sequence: int, hour: int) -> bool:
-    """Whether a later commit may hold rows of the hour."""
+def _touched(connection: Connection, before: Before, end: int) -> bool:
+    """Whether a later commit may hold rows of the hour that ends here, or of what leads to it."""
     log = schema.commit_log.c
-    overlaps = (log.first_tick < hour + HOUR_MS, log.last_tick >= hour)
-    found = connection.execute(select(log.sequence).where(log.sequence > sequence, *overlaps).limit(1))
+    overlaps = (log.first_tick < end, log.last_tick >= before.start)
+    found = connection.execute(select(log.sequence).where(log.sequence > before.sequence, *overlaps).limit(1))
     return found.first() is not None
 
 
