@@ -13,6 +13,7 @@ from typing import Any
 from dashboard.api import latest as latest_route
 from dashboard.api import series as series_route
 from dashboard.api import status as status_route
+from dashboard.api.lists import plain
 from dashboard.api.parameters import metric as metric_named
 from dashboard.config import WebConfig
 from dashboard.live.follow import Follower
@@ -21,6 +22,7 @@ from dashboard.live.hub import Hub
 from dashboard.live.scene import SHOWN_MS, Scene, gather
 from dashboard.live.sentence import Sentence, sentence
 from dashboard.renewal import Renewal, lost
+from dashboard.run_numbers import RunNumbers
 from dashboard.services import Answer
 from dashboard.sources import Sources
 from pipeline.tail import Tail
@@ -70,6 +72,7 @@ class WebProcess:
         self.version = version()
         self.demo_control = config.demo_control_url is not None
         self.sources = Sources(store, Tail(store), clock)
+        self.run_numbers = RunNumbers(self.sources)
         self.hub = Hub()
         self.follower = Follower(store, self.sources.tail, self.hub, clock, config.roofline)
         self.renewal = Renewal(store, self.hub, config.store_url, clock, renew)
@@ -146,7 +149,8 @@ class WebProcess:
     def series(self, metric: str, *, node: str | None, start_ms: int, end_ms: int, points: int) -> dict[str, Any]:
         """As /api/v1/series; ParameterError with a sentence."""
         asked = series_route.Asked(metric_named(metric), start_ms, end_ms, points, node=node)
-        return series_route.series(asked, self.sources)
+        found: dict[str, Any] = plain(series_route.series(asked, self.sources))
+        return found
 
     def absences(self) -> Answer:
         """As /api/v1/absences: those of the last day."""

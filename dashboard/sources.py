@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
+from dashboard.kept import KeptHours
 from pipeline.tail import SPAN_MS, Tail
 from storage.records import Row
 from storage.store import Store
@@ -64,6 +66,11 @@ class Sources:
     store: Store
     tail: Tail
     clock: Callable[[], int]
+
+    @cached_property
+    def kept(self) -> KeptHours:
+        """What is kept of sealed hours, for all who ask."""
+        return KeptHours(self.store)
 
     def now_ms(self) -> int:
         """The instant, epoch milliseconds."""

@@ -6,14 +6,14 @@ import threading
 from collections.abc import Collection, Iterator
 from itertools import islice
 
-from sqlalchemy import Connection, func, literal_column, select
+from sqlalchemy import Connection, case, func, literal_column, select
 
 from storage import schema
 from storage.chunks import FORGOTTEN
 from storage.hot import FIRST
 from storage.read import AT_ONCE, HOT
 from storage.records import Clock
-from storage.sealed import CLOCK
+from storage.sealed import CLOCK, parts
 from telemetry.summary import HOUR_MS, hour_of
 
 SETTLED_MS = 300_000
@@ -59,6 +59,21 @@ def unsealed(
         missing = names - set(connection.scalars(select(CLOCK.target).where(CLOCK.hour == hour)))
         found |= {(target, hour) for target in _present(connection, hour, missing)}
     return sorted(found, key=lambda one: (one[1], one[0]))
+
+
+def states(
+    connection: Connection, start: int, end: int, targets: Collection[str] | None
+) -> dict[int, tuple[int | None, ...]]:
+    """Of each sealed hour that overlaps the range what changes when its samples do: they come, or are given up."""
+    names = list(connection.scalars(select(schema.layout.c.target).distinct()) if targets is None else targets)
+    gone = func.sum(case((CLOCK.codec == FORGOTTEN, 1), else_=0))
+    told = (func.count(), func.sum(CLOCK.n), func.min(CLOCK.first_tick), func.max(CLOCK.last_tick), gone)
+    query = select(CLOCK.hour, *told).where(CLOCK.hour >= hour_of(start), CLOCK.hour <= end).group_by(CLOCK.hour)
+    found: dict[int, tuple[int | None, ...]] = {}
+    for some in parts(sorted(names)):
+        for hour, *state in connection.execute(query.where(CLOCK.target.in_(some))).all():
+            found[hour] = (*found.get(hour, ()), *state)
+    return found
 
 
 def hours_of_rows(connection: Connection, start: int, end: int) -> Iterator[int]:

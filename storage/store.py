@@ -189,6 +189,13 @@ class Store(RunStore):
         with self._database.reading() as connection:
             return self._unsealed.hours(connection, start_ms, end_ms, most)[:most]
 
+    def states(
+        self, start_ms: int, end_ms: int, targets: Collection[str] | None = None
+    ) -> dict[int, tuple[int | None, ...]]:
+        """Of each sealed hour of the range what changes when samples of these targets come, or are given up."""
+        with self._database.reading() as connection:
+            return hours.states(connection, start_ms, end_ms, targets)
+
     def forgotten(self, start_ms: int, end_ms: int) -> bool:
         """Whether samples of start ≤ tick ≤ end were given up, so that only summaries tell of them."""
         with self._database.reading() as connection:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from telemetry import ratios
+from telemetry.bins import Binned, Bins, lines
 from telemetry.fleet import fold
 from telemetry.frame import Floats, Frame, Ints
 from telemetry.model import Fold, Kind, Metric, Ratio, Series
@@ -120,44 +121,52 @@ def whole(block: Block) -> list[Line]:
             block.values[row],
             relation=None if block.side is None else _relation(block.side[row]),
             count=None if block.count is None else block.count[row],
+            above=None if block.above is None else block.above[row],
+            below=None if block.below is None else block.below[row],
+            last_side=None if block.side is None else block.side[row],
         )
         for row, labels in enumerate(block.labels)
     ]
 
 
-def reduced(query: Query, block: Block, start_ms: int, bins: tuple[int, int]) -> list[Line]:
+def reduced(query: Query, block: Block, start_ms: int, bins: Bins) -> list[Line]:
     """Bins (origin, width) from that of `start_ms` on. The mean of a quotient's bin is Σ ∕ Σ of its ticks: ratios are
     never averaged."""
+    return lines(query, binned(block, start_ms, bins))
+
+
+def binned(block: Block, start_ms: int, bins: Bins) -> Binned:
+    """The same as bins that can be joined with those of other blocks."""
     origin, width = bins
     found = envelope(block.ticks, block.values, start_ms, width, origin)
-    mean = found.mean if query.ratio is None or block.above is None else _mean(query.ratio, block, start_ms, bins)
-    sides = None if block.side is None else envelope(block.ticks, block.side, start_ms, width, origin).maximum
-    counts = None if block.count is None else envelope(block.ticks, block.count, start_ms, width, origin).maximum
-    return [
-        Line(
-            dict(labels),
-            found.t_ms,
-            None,
-            found.minimum[row],
-            found.maximum[row],
-            mean[row],
-            found.last[row],
-            None if sides is None else _relation(sides[row]),
-            None if counts is None else counts[row],
-        )
-        for row, labels in enumerate(block.labels)
-    ]
+    side = None if block.side is None else envelope(block.ticks, block.side, start_ms, width, origin)
+    count = None if block.count is None else envelope(block.ticks, block.count, start_ms, width, origin).maximum
+    above, below = (found.total, found.count) if block.above is None else _sums(block, start_ms, bins)
+    return Binned(
+        block.labels,
+        found.t_ms,
+        found.minimum,
+        found.maximum,
+        found.last,
+        above,
+        below,
+        None if side is None else side.maximum,
+        None if side is None else side.last,
+        count,
+    )
 
 
-def _mean(ratio: Ratio, block: Block, start_ms: int, bins: tuple[int, int]) -> Floats:
+def _sums(block: Block, start_ms: int, bins: Bins) -> tuple[Floats, Floats]:
+    """Σ of both sides of a quotient in each bin, over the ticks at which both are known."""
     assert block.above is not None
     assert block.below is not None
     _, edges = slots(block.ticks, start_ms, bins[1], bins[0])
     if not len(edges):
-        return np.zeros((len(block.labels), 0))
+        none = np.zeros((len(block.labels), 0))
+        return none, none
     known = known_in(block.above + block.below, edges)
     counts = counted_in(block.values.shape, known, edges)
-    return ratios.quotient(ratio, *(folded("sum", side, known, edges, counts) for side in (block.above, block.below)))
+    return folded("sum", block.above, known, edges, counts), folded("sum", block.below, known, edges, counts)
 
 
 def _relation(sides: Floats) -> tuple[str | None, ...]:

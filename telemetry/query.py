@@ -141,6 +141,9 @@ class Line:
     (Of percentiles over whole hours, values are those of each bin's own observations.)
     relation: of percentiles, "=", "<" (below the first edge, which is the value) or ">" (above the last), None where
     there is no value; of a bin, that of its maximum. count: float64[n], observations in the window; of a bin, the most.
+    above, below: float64[n] of samples, what means over more of them divide: the sums of a quotient's sides; of bins of
+    all else Σ and number of values. last_side: of percentiles, on which side of the edges `last` or the value lies, see
+    `quantiles.SIDES`.
     """
 
     labels: Mapping[str, str]
@@ -152,3 +155,6 @@ class Line:
     last: Floats | None = None
     relation: tuple[str | None, ...] | None = None
     count: Floats | None = None
+    above: Floats | None = None
+    below: Floats | None = None
+    last_side: Floats | None = None

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from telemetry import far, hours
+from telemetry.bins import Binned, Bins, empty, joined
 from telemetry.frame import Bools, Floats, Frame
+from telemetry.kept import Keeper, keys
 from telemetry.model import Kind, Series
-from telemetry.near import Block, evaluate, reduced, whole
+from telemetry.near import Block, binned, evaluate, reduced, whole
 from telemetry.query import Line, Query
-from telemetry.slices import Bins, Joiner, cut
+from telemetry.slices import Joiner, cut
 from telemetry.source import Source
+from telemetry.stats import Stats, stats
+from telemetry.stats import of_hours as stats_of_hours
 from telemetry.summary import HOUR_MS, Summaries, hour_of
 
 __all__ = ["Answer", "Source", "read", "slices", "stream"]
@@ -41,29 +45,56 @@ class Answer:
     """lines: of the query. step_ms: width of the bins, or the nominal interval of samples.
 
     resolution: "samples" when every sample was looked at; "hours" when bins are of whole hours, and know no more than
-    `far.answer` does.
+    `far.answer` does. stats: of each line, where asked for; in an answer of hours, of whole hours, too.
     """
 
     lines: list[Line]
     step_ms: int
     resolution: Resolution
+    stats: Sequence[Stats] = ()
 
 
-def read(query: Query, source: Source) -> Answer:
+def read(query: Query, source: Source, *, told: bool = False, keeper: Keeper | None = None) -> Answer:
     """The answer: from samples where they can be afforded and are there, else from hours. Every sample if so asked, and
-    bins of a stated width that hours do not fill."""
+    bins of a stated width that hours do not fill. told: with the `stats` of each line.
+    keeper: keeps what was worked out of sealed hours for the next question."""
+    found = _read(query, source, keeper, told=told)
+    if not told or found.stats:
+        return found
+    return replace(found, stats=[stats(query, line) for line in found.lines])
+
+
+def _read(query: Query, source: Source, keeper: Keeper | None, *, told: bool) -> Answer:
     bins = query.bins(source.step_ms())
     span = query.end_ms - query.start_ms
     if bins is None:
         return _from_samples(query, source, None, span)
     if query.width_ms is not None and bins[1] % HOUR_MS:
-        return _from_samples(query, source, bins, _length(query, hours.sealed(query, source)))
+        of_hours = hours.sealed(query, source)
+        return _from_samples(query, source, bins, _length(query, of_hours), keeper if _many(query, of_hours) else None)
     found = hours.sealed(query, source) if span > SHORT_MS else None
     dear = found is not None and _dear(query, found)
     if dear or source.forgotten(query.start_ms, query.end_ms):
         known = hours.complete(query, source, found or hours.sealed(query, source))
-        return Answer(far.answer(query, known.summaries, known.until_ms), far.bins(query)[1], "hours")
-    return _from_samples(query, source, bins, span if found is None else _length(query, found))
+        lines = far.answer(query, known.summaries, known.until_ms)
+        return Answer(lines, far.bins(query)[1], "hours", _of_hours(query, known, lines) if told else ())
+    if found is None:
+        return _from_samples(query, source, bins, span)
+    return _from_samples(query, source, bins, _length(query, found), keeper if _many(query, found) else None)
+
+
+def _many(query: Query, found: Summaries) -> bool:
+    """Whether there are certainly more samples than points, so that bins are asked for."""
+    ticks = found.count[:, found.hours >= query.start_ms]
+    return query.points is None or bool(ticks.size and ticks.max(axis=0).sum() > query.points)
+
+
+def _of_hours(query: Query, known: hours.Hours, lines: Sequence[Line]) -> list[Stats]:
+    """Of percentiles what the lines say; one bin of all hours would hold a percentile of its own."""
+    if query.metric.kind is Kind.HISTOGRAM:
+        return [stats(query, line) for line in lines]
+    found = stats_of_hours(query, known.summaries, known.until_ms)
+    return [found[frozenset(line.labels.items())] for line in lines]
 
 
 def _dear(query: Query, found: Summaries) -> bool:
@@ -81,20 +112,71 @@ def _length(query: Query, found: Summaries) -> int:
     return max(length, LEADS * query.lead_ms)
 
 
-def _from_samples(query: Query, source: Source, bins: Bins | None, length_ms: int) -> Answer:
+def _from_samples(
+    query: Query, source: Source, bins: Bins | None, length_ms: int, keeper: Keeper | None = None
+) -> Answer:
     joiner = Joiner(query, bins)
-    for start, block in _blocks(query, source, _ranges(query, bins, length_ms), bins, CACHED):
-        joiner.add(start, block)
+    if keeper is None or bins is None or bins[0] != 0 or _is_counted(query):
+        for start, block in _blocks(query, source, _ranges(query, bins, length_ms, shared=True), bins, CACHED):
+            joiner.add(start, block)
+    else:
+        _by_hours(query, source, bins, length_ms, keeper, joiner)
     lines = joiner.lines()
-    binned = bins is not None and any(line.values is None for line in lines)
-    return Answer(lines, bins[1] if bins is not None and binned else source.step_ms(), "samples")
+    in_bins = bins is not None and any(line.values is None for line in lines)
+    return Answer(lines, bins[1] if bins is not None and in_bins else source.step_ms(), "samples")
 
 
-def _ranges(query: Query, bins: Bins | None, length_ms: int) -> list[tuple[int, int]]:
-    """The range in pieces of about this length, each of whole bins; of hours, as they are sealed, where it can be."""
+def _by_hours(query: Query, source: Source, bins: Bins, length_ms: int, keeper: Keeper, joiner: Joiner) -> None:
+    """Hour by hour, from the keeper what it has, and everything else from samples, read in as long pieces as can be."""
+    states = keeper.states(query.start_ms - query.lead_ms, query.end_ms, query.sources())
+    known = keys(query, bins, states)
+    kept = {hour: piece for hour, key in known.items() if (piece := keeper.get(key)) is not None}
+    for start, end in _missing(query, kept, max(length_ms, HOUR_MS)):
+        if start in kept:
+            joiner.put(kept[start])
+            continue
+        frame = source.frame(query.stored(), start - query.lead_ms, end, query.sources())
+        for low, high in cut(start, end, HOUR_MS):
+            asked = replace(query, start_ms=low, end_ms=high)
+            mine = _pieces(asked, frame.between(low - query.lead_ms, high), bins, CACHED)
+            pieces = [
+                binned(block, one.start_ms, bins) for one, own in mine if len((block := evaluate(one, own)).ticks)
+            ]
+            piece = joined(pieces, low, bins) if pieces else empty(np.zeros(0, np.int64))
+            joiner.put(piece)
+            if low in known and high == low + HOUR_MS - 1:
+                keeper.put(known[low], piece)
+
+
+def _of_hour(query: Query, frame: Frame, bins: Bins) -> Binned:
+    pieces = []
+    for one, own in _pieces(query, frame, bins, CACHED):
+        block = evaluate(one, own)
+        if len(block.ticks):
+            pieces.append(binned(block, one.start_ms, bins))
+    return joined(pieces, query.start_ms, bins) if pieces else empty(np.zeros(0, np.int64))
+
+
+def _missing(query: Query, kept: Mapping[int, Binned], length_ms: int) -> Iterator[tuple[int, int]]:
+    """The range as hours that are kept, and what lies between them in pieces of at most this length."""
+    start = query.start_ms
+    for hour in (*sorted(kept), query.end_ms + 1):
+        yield from cut(start, hour - 1, length_ms // HOUR_MS * HOUR_MS)
+        if hour in kept:
+            yield hour, hour + HOUR_MS - 1
+        start = hour + HOUR_MS
+
+
+def _ranges(query: Query, bins: Bins | None, length_ms: int, *, shared: bool = False) -> list[tuple[int, int]]:
+    """The range in pieces of about this length, each of whole bins; of hours, as they are sealed, where it can be.
+
+    shared: a bin may lie in several pieces, which are joined: then of hours wherever they are long enough.
+    """
     if length_ms >= query.end_ms - query.start_ms:
         return [(query.start_ms, query.end_ms)]
     origin, width = bins or (0, 1)
+    if shared and (length_ms >= HOUR_MS or width > length_ms):
+        origin, width = 0, 1
     unit = HOUR_MS if length_ms >= HOUR_MS and origin == 0 and HOUR_MS % width == 0 else width
     return list(cut(query.start_ms, query.end_ms, max(length_ms // unit, 1) * unit, origin))
 
@@ -119,7 +201,7 @@ def _blocks(
     query: Query, source: Source, ranges: Sequence[tuple[int, int]], bins: Bins | None = None, cells: int | None = None
 ) -> Iterator[tuple[int, Block]]:
     """(start, block) of each range that has samples; with `cells`, of pieces of so many."""
-    counted = query.total and query.metric.kind is Kind.COUNTER and not query.rate
+    counted = _is_counted(query)
     standing: dict[Series, float] = _begin(query, source) if counted and len(ranges) > 1 else {}
     for start, end in ranges:
         asked = replace(query, start_ms=start, end_ms=end)
@@ -132,6 +214,11 @@ def _blocks(
             standing = standing | _newest(query, frame)
 
 
+def _is_counted(query: Query) -> bool:
+    """Whether what a line says at a tick depends on all that was before."""
+    return query.total and query.metric.kind is Kind.COUNTER and not query.rate
+
+
 def _pieces(query: Query, frame: Frame, bins: Bins | None, cells: int | None) -> Iterator[tuple[Query, Frame]]:
     """Parts of a query with their part of a frame, which is not copied."""
     size = frame.values.size
@@ -139,7 +226,7 @@ def _pieces(query: Query, frame: Frame, bins: Bins | None, cells: int | None) ->
         yield query, frame
         return
     length = max((query.end_ms - query.start_ms) * cells // size, LEADS * query.lead_ms)
-    for start, end in _ranges(query, bins, length):
+    for start, end in _ranges(query, bins, length, shared=True):
         yield replace(query, start_ms=start, end_ms=end), frame.between(start - query.lead_ms, end)
 
 

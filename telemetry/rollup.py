@@ -13,7 +13,8 @@ from telemetry.frame import Bools, Floats, Ints
 class Envelope:
     """Bins of one or many series.
 
-    t_ms: int64[bin], start of each bin; the others float64[series, bin], NaN where unknown.
+    t_ms: int64[bin], start of each bin; the others float64[series, bin], NaN where unknown. total, count: Σ and number
+    of the known values.
     """
 
     t_ms: Ints
@@ -21,6 +22,8 @@ class Envelope:
     maximum: Floats
     mean: Floats
     last: Floats
+    total: Floats
+    count: Floats
 
 
 def bins_of(start_ms: int, end_ms: int, points: int, step_ms: int) -> tuple[int, int]:
@@ -52,13 +55,14 @@ def envelope(ticks: Ints, values: Floats, start_ms: int, width_ms: int, origin_m
     t_ms, edges = slots(ticks, start_ms, width_ms, origin_ms)
     if not len(ticks):
         none = np.zeros((values.shape[0], 0))
-        return Envelope(t_ms, none, none, none, none)
+        return Envelope(t_ms, none, none, none, none, none, none)
     known = known_in(values, edges)
     counts = counted(values.shape, known, edges)
     low, high, total = (folded(fold, values, known, edges, counts) for fold in ("min", "max", "sum"))
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = total / counts
-    return Envelope(t_ms, low, high, mean, _last(values, known, edges, counts))
+    count = np.broadcast_to(counts, low.shape).astype(np.float64)
+    return Envelope(t_ms, low, high, mean, _last(values, known, edges, counts), total, count)
 
 
 def known_in(values: Floats, edges: Ints) -> Bools | None:

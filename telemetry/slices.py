@@ -1,4 +1,4 @@
-"""A long range in pieces, cut where bins end and each small enough for the processor's cache, and joined again."""
+"""A long range in pieces, each small enough for the processor's cache, and joined again."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from telemetry.frame import Floats, Ints
-from telemetry.near import Block, reduced, whole
+from telemetry.bins import Binned, Bins, joined, lines
+from telemetry.frame import Floats
+from telemetry.near import Block, binned, whole
 from telemetry.percentiles import Labels
 from telemetry.query import Line, Query
 
-Bins = tuple[int, int]
-"""(origin, width)"""
-BINNED = ("minimum", "maximum", "mean", "last", "count")
 SAMPLED = ("values", "above", "below", "side", "count")
 
 
@@ -35,7 +33,7 @@ class Joiner:
         self._few = 0 if query.points is None or query.width_ms is not None else query.points
         self._blocks: list[tuple[int, Block]] = []
         self._ticks = 0
-        self._pieces: list[list[Line]] = []
+        self._pieces: list[Binned] = []
 
     def add(self, start_ms: int, block: Block) -> None:
         """The next block, oldest first: of a slice that begins here."""
@@ -44,14 +42,18 @@ class Joiner:
         self._blocks.append((start_ms, block))
         self._ticks += len(block.ticks)
         if self._bins is not None and self._ticks > self._few:
-            self._pieces += [reduced(self._query, one, at, self._bins) for at, one in self._blocks]
+            self._pieces += [binned(one, at, self._bins) for at, one in self._blocks]
             self._blocks = []
+
+    def put(self, piece: Binned) -> None:
+        """The next bins, of a question of which it is certain that there are more samples than points."""
+        self._pieces.append(piece)
 
     def lines(self) -> list[Line]:
         """The lines of all blocks; a line that a block does not have is unknown there."""
         if self._bins is None or not self._pieces:
             return whole(_one([block for _, block in self._blocks]))
-        return _side_by_side(self._pieces, self._query.start_ms, self._bins)
+        return lines(self._query, joined(self._pieces, self._query.start_ms, self._bins))
 
 
 def _one(blocks: Sequence[Block]) -> Block:
@@ -76,33 +78,3 @@ def _one(blocks: Sequence[Block]) -> Block:
             values[place, at : at + len(block.ticks)] = getattr(block, name)
         at += len(block.ticks)
     return replace(first, labels=tuple(rows), ticks=ticks, **found)
-
-
-def _side_by_side(pieces: Sequence[Sequence[Line]], start_ms: int, bins: Bins) -> list[Line]:
-    """Lines of bins, on all bins from that of the start to the last one."""
-    origin, width = bins
-    begin = (start_ms - origin) // width * width + origin
-    filled = [piece for piece in pieces if piece]
-    end = max((int(piece[0].t_ms[-1]) for piece in filled), default=begin - width)
-    t_ms = np.arange(begin, end + width, width, dtype=np.int64)
-    parts: dict[Labels, list[Line]] = {}
-    for piece in filled:
-        for line in piece:
-            parts.setdefault(tuple(line.labels.items()), []).append(line)
-    return [_placed(lines, t_ms, width) for lines in parts.values()]
-
-
-def _placed(lines: Sequence[Line], t_ms: Ints, width: int) -> Line:
-    first = lines[0]
-    if len(first.t_ms) == len(t_ms):
-        return first
-    found = {name: np.full(len(t_ms), np.nan) for name in BINNED if getattr(first, name) is not None}
-    relation: list[str | None] = [None] * len(t_ms)
-    for line in lines:
-        at = int(line.t_ms[0] - t_ms[0]) // width
-        inside = slice(at, at + len(line.t_ms))
-        for name, values in found.items():
-            values[inside] = getattr(line, name)
-        if line.relation is not None:
-            relation[inside] = line.relation
-    return Line(first.labels, t_ms, None, **found, relation=None if first.relation is None else tuple(relation))

@@ -102,7 +102,7 @@ class Guarded:
         found = self.sources.unsealed(start_ms, end_ms, MOST_UNSEALED + 1)
         if len(found) > MOST_UNSEALED:
             raise ParameterError(
-                f"More than {MOST_UNSEALED} hours of this range are not sealed yet, which the collector is about to do; "
+                f"More than {MOST_UNSEALED} hours of this range are not sealed yet; the collector is about to do it: "
                 "ask for a shorter range, or later.",
                 503,
             )

@@ -1,17 +1,31 @@
-"""Arrays as JSON lists: unknown is null, never NaN."""
+"""Arrays as JSON: unknown is null, never NaN."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
-from telemetry.frame import Floats
+import numpy as np
+import orjson
+
+from telemetry.frame import Floats, Ints
 
 
-def numbers(values: Floats) -> list[float | None]:
-    """Values as a list, None for NaN and infinities."""
-    return [value if math.isfinite(value) else None for value in values.tolist()]
+def numbers(values: Floats | Ints) -> Floats | Ints:
+    """Values as orjson encodes them without a Python object for each: null for NaN and infinities."""
+    return np.ascontiguousarray(values)
 
 
 def number(value: float) -> float | None:
     """One value, None for NaN and infinities."""
     return float(value) if math.isfinite(value) else None
+
+
+def encoded(value: Any) -> bytes:
+    """An answer as JSON."""
+    return orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)
+
+
+def plain(value: Any) -> Any:
+    """An answer as lists, None for what is unknown."""
+    return orjson.loads(encoded(value))

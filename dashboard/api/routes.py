@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import orjson
 from flask import Blueprint, Response, request
 
 from dashboard.api import latest, parameters, series, status
+from dashboard.api.lists import encoded
 from dashboard.api.parameters import ParameterError
 from dashboard.process import MOST_MINUTES, WebProcess
 from dashboard.security import refusal
@@ -21,7 +21,7 @@ NO_TICK = {"tick": None}
 
 def answer(value: Any, status_code: int = 200) -> Response:
     """JSON that no cache may keep."""
-    response = Response(orjson.dumps(value), status=status_code, content_type="application/json")
+    response = Response(encoded(value), status=status_code, content_type="application/json")
     response.headers["Cache-Control"] = "no-store"
     return response
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from dashboard.api import parameters
 from dashboard.api.cost import Guarded
-from dashboard.api.lists import numbers
+from dashboard.api.lists import number, numbers
 from dashboard.api.parameters import ParameterError
 from dashboard.live.deployments import engines_of
 from dashboard.sources import Sources
@@ -17,6 +17,7 @@ from telemetry.model import Fold, Kind, Metric, Ratio, Scope
 from telemetry.query import Line, Query
 from telemetry.reader import Answer
 from telemetry.reader import read as read_history
+from telemetry.stats import Stats
 
 KNOWN = (
     "metric",
@@ -31,7 +32,9 @@ KNOWN = (
     "label",
     "rate",
     "step",
+    "stats",
 )
+STATS = ("0", "1", "only")
 DEFAULT_SPAN_MS = 15 * 60_000
 MOST_SPAN_MS = 2 * 366 * 86_400_000
 MOST_METRICS = 20
@@ -56,6 +59,7 @@ class Asked:
     quantile: float = 0.5
     rate: bool = False
     width_ms: int | None = None
+    stats: str = STATS[0]
 
 
 def read(arguments: Mapping[str, str], sources: Sources) -> Asked:
@@ -79,6 +83,7 @@ def read(arguments: Mapping[str, str], sources: Sources) -> Asked:
         quantile=parameters.number("quantile", arguments.get("quantile", "0.5"), 0.0, 1.0),
         rate=_rate(arguments.get("rate", "0"), metric),
         width_ms=_width(arguments),
+        stats=parameters.one_of("stats", arguments.get("stats", STATS[0]), STATS),
     )
 
 
@@ -195,14 +200,16 @@ def query_of(asked: Asked, sources: Sources) -> Query:
 
 
 def series(asked: Asked, sources: Sources) -> dict[str, Any]:
-    """{metric, unit, resolution, step_ms, series: [{labels, t, v}]}, or min, max and mean in place of v where reduced.
+    """{metric, unit, resolution, step_ms, series: [{labels, t, v}]}, or min, max and mean in place of v where reduced;
+    arrays for `lists.encoded`.
 
     fold besides where reduced, and last in each series where that is its name; window_ms for ratios and percentiles;
-    relation and count in each series of percentiles.
+    relation and count in each series of percentiles; stats in each where asked for, without all lists for "only".
     """
     check(asked)
     query = query_of(asked, sources)
-    found = read_history(query, Guarded.of(sources, query))
+    guarded = Guarded.of(sources, query)
+    found = read_history(query, guarded, told=asked.stats != STATS[0], keeper=sources.kept)
     if len(found.lines) > MOST_SERIES:
         raise ParameterError(
             f"This is {len(found.lines)} series, expected at most {MOST_SERIES}; name a node, an engine or a label."
@@ -217,8 +224,25 @@ def series(asked: Asked, sources: Sources) -> dict[str, Any]:
         **({"rate": True} if asked.rate else {}),
         **({"fold": query.fold.value} if reduced else {}),
         **({"window_ms": window} if window else {}),
-        "series": [_line(line, query.fold) for line in found.lines],
+        "series": _lines(asked, query, found),
     }
+
+
+def _lines(asked: Asked, query: Query, found: Answer) -> list[dict[str, Any]]:
+    if asked.stats == "only":
+        shown: list[dict[str, Any]] = [{"labels": dict(line.labels)} for line in found.lines]
+    else:
+        shown = [_line(line, query.fold) for line in found.lines]
+    for line, told in zip(shown, found.stats, strict=False):
+        line["stats"] = _stats(told)
+    return shown
+
+
+def _stats(told: Stats) -> dict[str, Any]:
+    values = {"min": told.minimum, "mean": told.mean, "max": told.maximum, "last": told.last}
+    relations = {"relation": told.relation, "last_relation": told.last_relation}
+    known = {name: word for name, word in relations.items() if word is not None}
+    return {name: number(value) for name, value in values.items()} | known
 
 
 def _window_ms(query: Query, found: Answer) -> int:
@@ -228,7 +252,7 @@ def _window_ms(query: Query, found: Answer) -> int:
 
 
 def _line(line: Line, fold: Fold) -> dict[str, Any]:
-    base: dict[str, Any] = {"labels": dict(line.labels), "t": line.t_ms.tolist()}
+    base: dict[str, Any] = {"labels": dict(line.labels), "t": numbers(line.t_ms)}
     if line.relation is not None and line.count is not None:
         base |= {"relation": list(line.relation), "count": numbers(line.count)}
     if line.values is not None:

@@ -120,7 +120,7 @@ def test_many_hours_that_are_not_sealed_are_refused_without_reading_them(
     path = f"series?metric=gpu_power_watts&start={tick(0)}&end={tick(3 * 3600 + 2)}"
     monkeypatch.setattr("dashboard.api.cost.MOST_UNSEALED", 3)
     assert web.get(path, 503)["error"] == (
-        "More than 3 hours of this range are not sealed yet, which the collector is about to do; "
+        "More than 3 hours of this range are not sealed yet; the collector is about to do it: "
         "ask for a shorter range, or later."
     )
     assert "frame" not in watched.read

@@ -311,3 +311,28 @@ def test_counters_come_as_they_are_kept(make_world: MakeWorld, make_web: MakeWeb
     web = make_web(world)
     web.step()
     assert web.get(f"series?metric=generation_tokens_total&start={tick(8)}")["series"][0]["v"] == [56.0, 63.0, 70.0]
+
+
+def test_stats_of_the_stretch(web: Web) -> None:
+    query = f"series?metric=gpu_power_watts&node=spark-02&start={tick(0)}&end={tick(119)}"
+    (whole,) = web.get(query)["series"]
+    for resolution in ("&points=4", "&step=7s", ""):
+        (line,) = web.get(f"{query}{resolution}&stats=1")["series"]
+        told = line.pop("stats")
+        values = [value for value in whole["v"] if value is not None]
+        assert told == pytest.approx(
+            {"min": min(values), "mean": sum(values) / len(values), "max": max(values), "last": values[-1]}
+        )
+        assert line == web.get(query + resolution)["series"][0]
+    (only,) = web.get(f"{query}&points=4&stats=only")["series"]
+    assert only == {"labels": whole["labels"], "stats": told}
+    assert "“stats” is “2”, expected one of: 0, 1, only" in web.get(f"{query}&stats=2", 400)["error"]
+
+
+def test_stats_of_percentiles_and_counts(web: Web) -> None:
+    (line,) = web.get(f"series?metric=generation_tokens_total&start={tick(100)}&end={tick(110)}&stats=only")["series"]
+    assert (line["stats"]["mean"], line["stats"]["max"] - line["stats"]["min"]) == (None, 200.0)
+    (line,) = web.get(f"series?metric=time_to_first_token_seconds&start={tick(100)}&end={tick(110)}&stats=1")["series"]
+    known = [one for one in line["relation"] if one is not None]
+    assert line["stats"].get("last_relation") == (known[-1] if known else None)
+    assert line["stats"]["mean"] is None
