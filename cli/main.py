@@ -27,6 +27,9 @@ COMMANDS: Mapping[str, str] = {
     "check": "try every configured target once and explain what is wrong",
     "export": "any stretch of what was recorded, as CSV, Parquet or SQLite",
     "import-prometheus": "a stretch of what a Prometheus or VictoriaMetrics holds, into the store",
+    "backup": "a copy of the store in one file, made beside a collector that goes on, and verified",
+    "restore": "put a backup in the store's place; what stood there is kept beside it",
+    "verify": "read every number of the store, and name what is damaged",
     "version": "print the version",
 }
 

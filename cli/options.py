@@ -66,5 +66,17 @@ IMPORT_PROMETHEUS = (
     Option("--token-file", "File with the bearer token that the server wants.", "PATH"),
     Option("--dry-run", "Only say what there is; write nothing.", switch=True),
 )
-OPTIONS: Mapping[str, tuple[Option, ...]] = {"export": EXPORT, "import-prometheus": IMPORT_PROMETHEUS}
+BACKUP = (
+    Option("file", "File to write: a store by itself, readable by its owner alone.", "FILE"),
+    Option("--force", "Write over a file that is there.", switch=True),
+)
+RESTORE = (Option("file", "A backup, of this version or an older one.", "FILE"),)
+VERIFY = (Option("--json", "Say it as JSON.", switch=True),)
+OPTIONS: Mapping[str, tuple[Option, ...]] = {
+    "export": EXPORT,
+    "import-prometheus": IMPORT_PROMETHEUS,
+    "backup": BACKUP,
+    "restore": RESTORE,
+    "verify": VERIFY,
+}
 """Command → its flags."""

@@ -16,6 +16,7 @@ import pytest
 
 from cli import agent, logs
 from cli.main import COMMANDS, main, parser
+from cli.options import OPTIONS
 from cli.supervisor import ROOT
 from collectors.node.command import parser as agent_parser
 from settings import TABLE, Settings
@@ -26,7 +27,8 @@ def test_every_flag_of_the_table_is_a_flag_of_its_commands() -> None:
         for command in row.commands:
             assert command in COMMANDS
             arguments = [] if row.form.switch else ["value"]
-            given = vars(parser().parse_args([command, row.flag or "", *arguments]))
+            named = ["x" for option in OPTIONS.get(command, ()) if not option.flag.startswith("-")]
+            given = vars(parser().parse_args([command, *named, row.flag or "", *arguments]))
             assert given[row.name] == (True if row.form.switch else ["value"] if row.form.many else "value")
 
 
