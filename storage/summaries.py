@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Select, select
 
 from storage.layouts import Layouts
 from storage.plan import Wanted, make_plan
@@ -37,10 +38,14 @@ def summaries(
     query = select(CHUNK.series, CHUNK.hour, *(CHUNK[name] for name in COLUMNS)).where(
         CHUNK.hour >= hour_of(start), CHUNK.hour <= end
     )
-    rows = [
-        tuple(row) for some in parts(numbers) for row in connection.execute(query.where(CHUNK.series.in_(some))).all()
-    ]
+    rows = [row for some in parts(numbers) for row in _plain(connection, query.where(CHUNK.series.in_(some)))]
     return _arranged(known, np.array(rows, dtype=np.float64).reshape(len(rows), 2 + len(COLUMNS)))
+
+
+def _plain(connection: Connection, query: Select[Any]) -> Sequence[tuple[Any, ...]]:
+    """Rows as the driver gives them: a month of a metric is ten thousand, which SQLAlchemy takes a third longer for."""
+    cursor = connection.execute(query).cursor
+    return () if cursor is None else cursor.fetchall()
 
 
 def _arranged(known: Mapping[int, Series], cells: Floats) -> Summaries:
