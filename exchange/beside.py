@@ -9,7 +9,7 @@ from typing import overload
 import numpy as np
 
 from exchange.shared import Shared
-from telemetry import reader
+from telemetry import far, hours, reader
 from telemetry.model import Kind
 from telemetry.query import Line, Query
 from telemetry.source import Source
@@ -82,25 +82,34 @@ def beside(queries: Sequence[Query], source: Source, shared: Shared, ranges: Ran
 def by_hours(queries: Sequence[Query], source: Source, ranges: Ranges, width_ms: int) -> Iterator[list[list[Line]]]:
     """The same for bins of whole hours, which summaries tell where samples would take too long or are given up.
 
-    A total of counters is asked for at once: each range alone would begin with the members that it knows.
+    A total of counters is asked for at once: each range alone would begin with the members that it knows. So is all
+    else where it is no longer than a range. Percentiles of more are those of all that a bin observed: ranges that are
+    answered from samples would hold others, of trailing windows.
     """
-    whole = {place: reader.read(query, source).lines for place, query in enumerate(queries) if _goes_on(query)}
+    short = ranges.end_ms - ranges.start_ms < ranges.length_ms
+    whole = {place: reader.read(query, source).lines for place, query in enumerate(queries) if short or _goes_on(query)}
     for start, end in ranges:
         yield [
             [_between(line, start // width_ms * width_ms, end) for line in whole[place]]
             if place in whole
-            else reader.read(replace(query, start_ms=start, end_ms=end), source).lines
+            else _of_hours(replace(query, start_ms=start, end_ms=end), source)
             for place, query in enumerate(queries)
         ]
+
+
+def _of_hours(query: Query, source: Source) -> list[Line]:
+    """The lines of one range of several."""
+    if query.metric.kind is not Kind.HISTOGRAM:
+        return reader.read(query, source).lines
+    known = hours.complete(query, source, hours.sealed(query, source))
+    return far.answer(query, known.summaries, known.until_ms)
 
 
 def _between(line: Line, first_ms: int, end_ms: int) -> Line:
     """The bins that begin in a range."""
     low, high = np.searchsorted(line.t_ms, (first_ms, end_ms + 1)).tolist()
-    least, greatest, mean, last = (
-        None if one is None else one[low:high] for one in (line.minimum, line.maximum, line.mean, line.last)
-    )
-    return Line(line.labels, line.t_ms[low:high], None, least, greatest, mean, last)
+    told = (line.values, line.minimum, line.maximum, line.mean, line.last, line.relation, line.count)
+    return Line(line.labels, line.t_ms[low:high], *(None if one is None else one[low:high] for one in told))  # type: ignore[arg-type]
 
 
 def _slice(query: Query, shared: Shared, one: Range) -> list[Line]:
