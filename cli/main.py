@@ -30,6 +30,7 @@ COMMANDS: Mapping[str, str] = {
     "backup": "a copy of the store in one file, made beside a collector that goes on, and verified",
     "restore": "put a backup in the store's place; what stood there is kept beside it",
     "verify": "read every number of the store, and name what is damaged",
+    "runs": "list and show runs; start, stop, name, tag, trim and delete them",
     "version": "print the version",
 }
 

@@ -27,7 +27,8 @@ class Option:
     def add_to(self, parser: argparse.ArgumentParser) -> None:
         """Let a parser know it."""
         if not self.flag.startswith("-"):
-            parser.add_argument(self.flag, metavar=self.metavar, help=self.help)
+            many: dict[str, Any] = {"nargs": "*"} if self.many else {}
+            parser.add_argument(self.flag, metavar=self.metavar, help=self.help, **many)
             return
         shape: dict[str, Any] = {"action": "append" if self.many else "store", "metavar": self.metavar}
         if self.switch:
@@ -72,9 +73,24 @@ BACKUP = (
 )
 RESTORE = (Option("file", "A backup, of this version or an older one.", "FILE"),)
 VERIFY = (Option("--json", "Say it as JSON.", switch=True),)
+RUNS = (
+    Option("action", "list, show, start, stop, rename, label, tag, note, trim, pin, baseline or delete.", "ACTION"),
+    Option("words", "The number of the run (for start: the deployment), and what is said of it.", "WORD", many=True),
+    Option("--json", "JSON, as the API gives it, in place of a table.", switch=True),
+    Option("--off", "For label, tag, pin and baseline: take it off.", switch=True),
+    Option("--deployment", "List only runs of this deployment.", "NAME"),
+    Option("--tag", "List only runs with this tag.", "TAG"),
+    Option("--label", "List only runs with this label.", "KEY:VALUE"),
+    Option("--text", "List only runs that have this in name, model, note or tags.", "TEXT"),
+    Option("--state", "List only runs that go on, or those that ended.", "live|ended"),
+    Option("--limit", "List at most so many.", "N"),
+    Option("--start", "From: for list, show and trim; times as for export.", "TIME"),
+    Option("--end", "To: the same.", "TIME"),
+)
 OPTIONS: Mapping[str, tuple[Option, ...]] = {
     "export": EXPORT,
     "import-prometheus": IMPORT_PROMETHEUS,
+    "runs": RUNS,
     "backup": BACKUP,
     "restore": RESTORE,
     "verify": VERIFY,

@@ -22,6 +22,7 @@ from dashboard.live.hub import Hub
 from dashboard.live.scene import SHOWN_MS, Scene, gather
 from dashboard.live.sentence import Sentence, sentence
 from dashboard.renewal import Renewal, lost
+from dashboard.run_numbers import RunNumbers
 from dashboard.services import Answer
 from dashboard.sources import Sources
 from pipeline.tail import Tail
@@ -71,6 +72,7 @@ class WebProcess:
         self.version = version()
         self.demo_control = config.demo_control_url is not None
         self.sources = Sources(store, Tail(store), clock)
+        self.run_numbers = RunNumbers(self.sources)
         self.hub = Hub()
         self.follower = Follower(store, self.sources.tail, self.hub, clock, config.roofline)
         self.renewal = Renewal(store, self.hub, config.store_url, clock, renew)

@@ -14,7 +14,7 @@ from flask import Blueprint, Flask
 from gunicorn.app.base import BaseApplication
 
 from dashboard import dispatch, security
-from dashboard.api import demo, download, health, notes, routes, stream, unknown_routes
+from dashboard.api import demo, download, health, notes, routes, runs, stream, unknown_routes
 from dashboard.app import create_app
 from dashboard.config import WebConfig
 from dashboard.process import WebProcess, wall_clock
@@ -52,6 +52,7 @@ def build(process: WebProcess, *, pages: bool = True) -> Flask:
     routes.register_reading(api, process)
     routes.register_live(api, process)
     notes.register(api, process.sources)
+    runs.register(api, process.sources, process.run_numbers)
     download.register(api, process)
     routes.register_refusals(api)
     stream.register(api, process)

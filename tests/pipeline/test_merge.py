@@ -5,7 +5,20 @@ from __future__ import annotations
 from dataclasses import fields
 
 from pipeline.writer import merge
-from storage.records import Absence, Batch, Episode, Event, Fact, Offset, Row, TargetRow
+from runs.model import Mark, Run
+from storage.records import (
+    Absence,
+    Batch,
+    DetectorState,
+    Done,
+    Episode,
+    Event,
+    Fact,
+    Offset,
+    Row,
+    RunMark,
+    TargetRow,
+)
 
 
 def batch(n: int) -> Batch:
@@ -18,6 +31,11 @@ def batch(n: int) -> Batch:
         events=[Event(0, n, "head", "restart", "text")],
         episodes=[Episode("M", "head", "0", n, n + 1, 5, 1.0)],
         targets=[TargetRow("head", "engine", "http://x", 1000, "ok", "", n, n)],
+        runs=[Run(n, "M", "M #1", n)],
+        marks=[RunMark(n, Mark(n, "note", "text"))],
+        runs_deleted=[n],
+        detectors=[DetectorState("M", {"n": n})],
+        commands=[Done(n, n)],
     )
 
 

@@ -1,0 +1,234 @@
+"""`runs`: what was recorded as runs, as tables or JSON; and what people do to them, through the collector."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from dashboard import formatting
+from dashboard.api import parameters
+from dashboard.api import runs as route
+from dashboard.api.parameters import ParameterError
+from dashboard.run_numbers import RunNumbers
+from dashboard.sources import Sources
+from pipeline.tail import Tail
+from settings import Settings
+from storage.errors import StoreError
+from storage.store import open_store
+from telemetry.model import Unit
+
+FAILED, REFUSED, UNHEARD = 1, 2, 3
+USAGE = (
+    "runs list | show ID | start DEPLOYMENT [NAME] | stop ID | rename ID NAME | label ID KEY=VALUE | tag ID TAG… | "
+    "note ID TEXT | trim ID | pin ID | baseline ID | delete ID"
+)
+COLUMNS = ("ID", "Name", "Model", "Began", "Length", "Decode", "Peak", "Prefill", "Tokens out", "Requests", "Tags")
+HEADS: Sequence[tuple[str, Unit]] = (
+    ("speed.seconds", Unit.SECONDS),
+    ("speed.decode_mean", Unit.TOKENS_PER_SECOND),
+    ("speed.decode_peak", Unit.TOKENS_PER_SECOND),
+    ("speed.prefill_throughput", Unit.TOKENS_PER_SECOND),
+    ("requests.output", Unit.TOKENS),
+    ("requests.finished", Unit.REQUESTS),
+)
+FILTERS = ("deployment", "tag", "text", "label", "state", "start", "end", "limit")
+
+
+def main(settings: Settings, options: Mapping[str, Any]) -> int:
+    """0 when it is done; 1 when the store or the collector says no, 2 for what cannot be asked so, 3 when no collector
+    has carried it out."""
+    try:
+        store = open_store(settings.store, writer=False, now_ms=_now())
+    except StoreError as error:
+        return _said(error, FAILED)
+    try:
+        return _do(Sources(store, Tail(store), _now), options)
+    except (ParameterError, ValueError) as error:
+        return _said(error, REFUSED)
+    except StoreError as error:
+        return _said(error, FAILED)
+    finally:
+        store.close()
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def _said(error: object, status: int) -> int:
+    print(error, file=sys.stderr)
+    return status
+
+
+def _do(sources: Sources, options: Mapping[str, Any]) -> int:
+    action, words = options["action"], list(options.get("words") or ())
+    if action == "list":
+        return _list(sources, options)
+    if action == "show":
+        return _show(sources, _id(words), options)
+    if action not in ORDERS:
+        raise ValueError(f"runs {action}: there is no such thing; {USAGE}")
+    return max(_order(sources, {"kind": action, **given}, options) for given in ORDERS[action](words, options))
+
+
+def _id(words: Sequence[str]) -> int:
+    if not words or not words[0].isdecimal():
+        raise ValueError(f"name a run by its number; {USAGE}")
+    return int(words[0])
+
+
+Given = list[dict[str, Any]]
+
+
+def _text(words: Sequence[str]) -> str:
+    return " ".join(words[1:])
+
+
+def _start(words: Sequence[str], _options: Mapping[str, Any]) -> Given:
+    if not words:
+        raise ValueError(f"name the deployment; {USAGE}")
+    return [{"deployment": words[0], **({"name": _text(words)} if len(words) > 1 else {})}]
+
+
+def _run(words: Sequence[str], _options: Mapping[str, Any]) -> Given:
+    return [{"run": _id(words)}]
+
+
+def _switch(words: Sequence[str], options: Mapping[str, Any]) -> Given:
+    return [{"run": _id(words), "on": not options.get("off")}]
+
+
+def _label(words: Sequence[str], options: Mapping[str, Any]) -> Given:
+    pairs = [word.partition("=") for word in words[1:]]
+    if not pairs or (not options.get("off") and not all(equals for _, equals, _ in pairs)):
+        raise ValueError("a label is KEY=VALUE")
+    return [{"run": _id(words), "key": key, "value": None if options.get("off") else value} for key, _, value in pairs]
+
+
+def _tag(words: Sequence[str], options: Mapping[str, Any]) -> Given:
+    if len(words) < 2:
+        raise ValueError("name a tag")
+    return [{"run": _id(words), "tag": tag, "on": not options.get("off")} for tag in words[1:]]
+
+
+def _trim(words: Sequence[str], options: Mapping[str, Any]) -> Given:
+    now = _now()
+    bounds = {name: options.get(name) for name in ("start", "end")}
+    read = {
+        f"{name}_ms": None if given is None else parameters.instant_ms(name, given, now)
+        for name, given in bounds.items()
+    }
+    return [{"run": _id(words), **read}]
+
+
+ORDERS: Mapping[str, Callable[[Sequence[str], Mapping[str, Any]], Given]] = {
+    "start": _start,
+    "stop": _run,
+    "rename": lambda words, _: [{"run": _id(words), "name": _text(words)}],
+    "label": _label,
+    "tag": _tag,
+    "note": lambda words, _: [{"run": _id(words), "text": _text(words)}],
+    "trim": _trim,
+    "pin": _switch,
+    "baseline": _switch,
+    "delete": _run,
+}
+"""What people do to runs → the bodies of the API's commands that it is."""
+
+
+def _order(sources: Sources, given: dict[str, Any], options: Mapping[str, Any]) -> int:
+    found, _ = route.order(sources, given)
+    if options.get("json"):
+        print(json.dumps(found))
+    if found["applied"] is None:
+        return _said(found["why"], UNHEARD)
+    return 0 if found["error"] is None else _said(found["error"], FAILED)
+
+
+def _list(sources: Sources, options: Mapping[str, Any]) -> int:
+    given = {name: str(options[name]) for name in FILTERS if options.get(name) is not None}
+    found = route.listed(sources, RunNumbers(sources), given)
+    if options.get("json"):
+        print(json.dumps(found))
+        return 0
+    if not found["runs"]:
+        print("There is no such run." if given else "No run was recorded yet.")
+        return 0
+    print(_table([COLUMNS, *(_row(run) for run in found["runs"])]))
+    return 0
+
+
+def _row(run: Mapping[str, Any]) -> tuple[str, ...]:
+    numbers = run["numbers"] or {}
+    shown = [formatting.text(numbers.get(path), unit) for path, unit in HEADS]
+    marks = [
+        mark for mark, on in (("live", run["live"]), ("baseline", run["baseline"]), ("pinned", run["pinned"])) if on
+    ]
+    return (
+        str(run["id"]),
+        run["name"],
+        run["model"],
+        _instant(run["start"]),
+        *shown,
+        ", ".join([*marks, *run["tags"]]),
+    )
+
+
+def _instant(ms: int | None) -> str:
+    return "–" if ms is None else f"{datetime.fromtimestamp(ms / 1000).astimezone():%Y-%m-%d %H:%M:%S}"
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
+
+
+def _show(sources: Sources, number: int, options: Mapping[str, Any]) -> int:
+    run = sources.store.run(number)
+    if run is None:
+        return _said(f"There is no run {number}.", FAILED)
+    given = {name: str(options[name]) for name in ("start", "end") if options.get(name) is not None}
+    found = route.one(sources, RunNumbers(sources), run, given)
+    if options.get("json"):
+        print(json.dumps(found))
+        return 0
+    print("\n".join(_lines(found)))
+    return 0
+
+
+def _lines(found: Mapping[str, Any]) -> list[str]:
+    run = found["run"]
+    end = "it goes on" if run["live"] else f"{_instant(run['end'])}: {run['ended']}"
+    lines = [
+        f"{run['name']} (run {run['id']} of {run['deployment']})",
+        f"from {_instant(run['start'])}: {run['began']}",
+        f"to   {end}",
+    ]
+    lines += [run["note"]] if run["note"] else []
+    lines += [found["why"]] if found["why"] else []
+    for section in found["summary"]:
+        rows = [_entry(entry) for entry in section["entries"]]
+        lines += ["", section["label"], *(_table(rows).splitlines() if rows else ["–"])]
+    printed = [(field["label"], _shown(field["value"], field.get("unit"))) for field in found["fingerprint"]]
+    lines += ["", "Ran on", *(_table(printed).splitlines() if printed else ["not known yet"])]
+    lines += [f"{_instant(mark['t'])}  {mark['kind']}: {mark['text']}" for mark in found["marks"]]
+    return lines
+
+
+def _shown(value: str, unit: str | None) -> str:
+    try:
+        return value if unit is None else formatting.text(float(value), Unit(unit))
+    except ValueError:
+        return value
+
+
+def _entry(entry: Mapping[str, Any]) -> tuple[str, str, str]:
+    label = f"{entry['label']} ({entry['of']})" if entry.get("of") else entry["label"]
+    relation = "" if entry.get("relation", "=") == "=" else f"{entry['relation']} "
+    return label, relation + formatting.text(entry["value"], Unit(entry["unit"])), entry.get("note", "")

@@ -1,0 +1,123 @@
+"""Numbers of runs as the web shows them: kept ones of what ended, else worked out on request, as are stretches."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dashboard.sources import Sources
+from pipeline.digest import EVENTS, FINGERPRINT, HEADLINE, SUMMARY, digest, headline
+from runs.entries import Section
+from runs.model import Run
+from runs.reader import StoreReader, Wanted
+from telemetry.frame import Frame
+
+LIVE_MS = 10_000
+"""How long the numbers of a run that goes on are shown before they are worked out anew."""
+MOST_KEPT = 16
+NOT_YET = "its numbers are worked out within half a minute of its end"
+Key = tuple[int, int, int | None, int | None]
+
+
+class LiveReader(StoreReader):
+    """The store, with the tail in front of it where samples are asked for by their metrics."""
+
+    def __init__(self, sources: Sources) -> None:
+        super().__init__(sources.store)
+        self._sources = sources
+
+    def frame(self, wanted: Wanted, start_ms: int, end_ms: int, targets: Collection[str] | None = None) -> Frame:
+        """Samples of start ≤ tick ≤ end."""
+        if callable(wanted):
+            return super().frame(wanted, start_ms, end_ms, targets)
+        return self._sources.frame(wanted, start_ms, end_ms, targets)
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """What is known of a stretch of a run, as JSON. why: why there are no numbers, or of less than was asked for."""
+
+    start_ms: int
+    end_ms: int
+    sections: Sequence[Mapping[str, Any]] = ()
+    fingerprint: Sequence[Mapping[str, Any]] = ()
+    why: str = ""
+
+
+@dataclass
+class RunNumbers:
+    """One store's. Those who ask for the same at once wait for one answer."""
+
+    sources: Sources
+    _kept: dict[Key, tuple[int, Numbers]] = field(default_factory=dict)
+    _turn: threading.Lock = field(default_factory=threading.Lock)
+
+    def of(self, run: Run, start_ms: int | None = None, end_ms: int | None = None) -> Numbers:
+        """Of a run, or of the stretch between two instants of it."""
+        whole = start_ms is None and end_ms is None
+        if whole and run.end_ms is not None:
+            return self._settled(run)
+        now = self.sources.now_ms()
+        key = (run.id, run.revision, start_ms, end_ms)
+        with self._turn:
+            known = self._kept.get(key)
+            lasts = run.end_ms is not None or (end_ms is not None and end_ms < now - LIVE_MS)
+            if known is not None and (lasts or now - known[0] < LIVE_MS):
+                return known[1]
+            found = self._worked_out(run, *_within(run, start_ms, end_ms, now))
+            self._kept.pop(key, None)
+            self._kept[key] = (now, found)
+            while len(self._kept) > MOST_KEPT:
+                del self._kept[next(iter(self._kept))]
+        return found
+
+    def _settled(self, run: Run) -> Numbers:
+        start, end = run.window(run.end_ms or run.start_ms)
+        summary = self.sources.store.run_part(run.id, SUMMARY)
+        if summary is None or summary[0] != run.revision:
+            return Numbers(start, end, why=NOT_YET)
+        printed = self.sources.store.run_part(run.id, FINGERPRINT)
+        told = summary[1]
+        why = told.get("why") or told["cut"]
+        return Numbers(told["start"], told["end"], told["sections"], printed[1] if printed else (), why)
+
+    def _worked_out(self, run: Run, start_ms: int, end_ms: int) -> Numbers:
+        try:
+            found = digest(self.sources.store, run, start_ms, end_ms, LiveReader(self.sources))
+        except LookupError as error:
+            return Numbers(start_ms, end_ms, why=str(error))
+        sections = [one.to_json() for one in found.summary]
+        return Numbers(found.start_ms, found.end_ms, sections, found.fingerprint.to_json(), found.cut)
+
+    def headlines(self, runs: Sequence[Run]) -> dict[int, dict[str, float | None]]:
+        """Key numbers of several runs, by their number; of one that has none yet, nothing."""
+        ended = [run.id for run in runs if run.end_ms is not None]
+        found: dict[int, dict[str, float | None]] = self.sources.store.run_parts(HEADLINE, ended)
+        for run in runs:
+            if run.end_ms is None:
+                sections = [Section.from_json(one) for one in self.of(run).sections]
+                found[run.id] = headline(sections)
+        return found
+
+    def events(self, run: Run) -> list[dict[str, Any]]:
+        """What happened in a run, as it was kept; of one that goes on, what is known now."""
+        part = self.sources.store.run_part(run.id, EVENTS)
+        if part is not None:
+            return list(part[1])
+        end = self.sources.now_ms() if run.end_ms is None else run.end_ms
+        return [
+            {"t": one.at_ms, "target": one.target, "kind": one.kind, "text": one.text}
+            for one in self.sources.store.events(run.start_ms, end)
+        ]
+
+
+def _within(run: Run, start_ms: int | None, end_ms: int | None, now_ms: int) -> tuple[int, int]:
+    """The stretch that is asked for, as far as it lies in the run's window; ValueError where nothing does."""
+    low, high = run.window(now_ms)
+    start = low if start_ms is None else max(start_ms, run.start_ms)
+    end = high if end_ms is None else min(end_ms, now_ms if run.end_ms is None else run.end_ms)
+    if start >= end and not (start_ms is None and end_ms is None):
+        raise ValueError("nothing of the run lies between “start” and “end”")
+    return start, max(start, end)
