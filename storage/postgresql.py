@@ -57,7 +57,7 @@ ERRORS: Mapping[str, tuple[type[errors.StoreError], str]] = {
 LOST = ("08", "53300", "57P01", "57P02", "57P03", "57P05")
 """How the SQLSTATE of a lost or refused connection begins."""
 VALUES = re.compile(r"VALUES \((.*?)\)(?= ON CONFLICT|$)")
-BIND = re.compile(r"(%\(\w+\)s::[A-Z ]*[A-Z])")
+BIND = re.compile(r"%\((\w+)\)s(?:::[A-Z ]*[A-Z])?")
 
 STORAGE: Mapping[str, str] = {
     # Blobs are compressed already. A row of numbers stands in the table itself as long as it fits on a page.
@@ -114,10 +114,13 @@ class Postgresql:
         try:
             found = make_url(url)
         except (ArgumentError, ValueError):
-            raise errors.StoreError("this names no store: expected postgresql+psycopg://USER:PASSWORD@HOST/DATABASE") from None
+            raise errors.StoreError(
+                "this names no store: expected postgresql+psycopg://USER:PASSWORD@HOST/DATABASE"
+            ) from None
         self.busy_ms = busy_ms
-        shown = found.set(password=None, query={key: found.query[key] for key in ("host",) if key in found.query})
-        self._name = shown.render_as_string()
+        user = f"{found.username}@" if found.username else ""
+        where = found.host or found.query.get("host") or ""
+        self._name = f"{found.drivername}://{user}{where}{f':{found.port}' * bool(found.port)}/{found.database or ''}"
         self._address = found.set(drivername="postgresql").render_as_string(hide_password=False)
         self._claim: psycopg.Connection[Any] | None = None
         self._turn = threading.Lock()
@@ -290,7 +293,9 @@ class Postgresql:
         """Tables with their indexes and blobs."""
         assert self._engine is not None, "asked of an open store"
         names = ", ".join(f"('\"{name}\"')" for name in schema.tables.tables)
-        query = f"SELECT coalesce(sum(pg_total_relation_size(to_regclass(name))), 0) FROM (VALUES {names}) AS ours(name)"
+        query = (
+            f"SELECT coalesce(sum(pg_total_relation_size(to_regclass(name))), 0) FROM (VALUES {names}) AS ours(name)"
+        )
         with self._explained(), self._engine.connect() as connection, connection.begin():
             return int(connection.exec_driver_sql(query).scalar_one())
 
@@ -316,7 +321,8 @@ def _at_once(cursor: Any, statement: str, rows: Sequence[Mapping[str, Any]], con
         key = [column.name for column in table.primary_key]
         rows = list({tuple(row[name] for name in key): row for row in rows}.values())
     arrays = {name: _array(table.c[name].type.python_type, [row[name] for row in rows]) for name in rows[0]}
-    cursor.execute(VALUES.sub(_unnested, statement), arrays)
+    kinds = {name: table.c[name].type.compile(context.dialect) for name in rows[0]}
+    cursor.execute(VALUES.sub(lambda values: _unnested(values[1], kinds), statement), arrays)
     return True
 
 
@@ -327,5 +333,5 @@ def _array(kind: type, values: Sequence[Any]) -> Sequence[Any]:
     return [None if value is None else kind(value) for value in values]
 
 
-def _unnested(values: re.Match[str]) -> str:
-    return f"SELECT * FROM unnest({BIND.sub(lambda bind: bind[1] + '[]', values[1])})"
+def _unnested(values: str, kinds: Mapping[str, str]) -> str:
+    return f"SELECT * FROM unnest({BIND.sub(lambda bind: f'%({bind[1]})s::{kinds[bind[1]]}[]', values)})"

@@ -1,4 +1,4 @@
-"""Stores for tests. `url` names the database: another engine joins the contract by one more parameter here."""
+"""Stores for tests, of every engine: `url` names a database that nobody has written to yet."""
 
 from __future__ import annotations
 
@@ -8,14 +8,38 @@ from pathlib import Path
 import pytest
 
 from storage.store import Store, open_store
+from tests.storage.engines import ENGINES
+from tests.storage.server import Server, programs
 from tests.storage.worlds import NOW
 
 
-@pytest.fixture(params=["sqlite"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A database that nobody has written to yet."""
-    assert request.param == "sqlite"
-    return f"sqlite:///{tmp_path}/store.db"
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    """A running PostgreSQL server, one for all tests."""
+    found = programs()
+    if found is None:
+        pytest.skip("PostgreSQL is not installed")
+    one = Server(found)
+    try:
+        one.start()
+        yield one
+    finally:
+        one.close()
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> str:
+    """Each engine in turn."""
+    return str(request.param)
+
+
+@pytest.fixture
+def url(engine: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Address of a database that nobody has written to yet."""
+    if engine == "sqlite":
+        return f"sqlite:///{tmp_path}/store.db"
+    server: Server = request.getfixturevalue("server")
+    return server.url(schema=server.new("SCHEMA"))
 
 
 @pytest.fixture

@@ -84,9 +84,10 @@ class Server:
         self.stop(signal.SIGQUIT)
         shutil.rmtree(self.directory)
 
-    def url(self, database: str, user: str = ROOT, password: str = QUOTED) -> str:
-        """Address of a database, as people write it."""
-        return f"postgresql+psycopg://{user}:{password}@/{database}?host={self.directory}"
+    def url(self, database: str = "postgres", user: str = ROOT, password: str = QUOTED, schema: str = "") -> str:
+        """Address of a database, as people write it; with a schema, of that alone."""
+        options = f"&options=-csearch_path%3D{schema}" if schema else ""
+        return f"postgresql+psycopg://{user}:{password}@/{database}?host={self.directory}{options}"
 
     def run(self, statement: str, database: str = "postgres", *values: Any) -> list[Any]:
         """A statement as the owner; its rows."""
@@ -96,9 +97,9 @@ class Server:
             cursor = connection.execute(statement, values or None)
             return cursor.fetchall() if cursor.description else []
 
-    def new(self, options: str = "") -> str:
-        """Name of a new, empty database."""
+    def new(self, kind: str = "DATABASE", options: str = "") -> str:
+        """Name of a new, empty database, or of a schema, which takes a tenth of the time."""
         self._made += 1
         name = f"store{self._made}"
-        self.run(f"CREATE DATABASE {name} {options}")
+        self.run(f"CREATE {kind} {name} {options}")
         return name

@@ -14,6 +14,7 @@ from storage.errors import StoreError
 from storage.records import Absence, Batch, Commit, Episode, Event, Fact, Offset, Row, TargetRow
 from storage.store import Store
 from telemetry.model import Series
+from tests.storage.engines import sqlite_only
 from tests.storage.worlds import NOW, SECOND, series, write
 
 Open = Callable[..., Store]
@@ -29,6 +30,7 @@ def test_rows_come_back_exactly(store: Store) -> None:
     assert row.values.dtype == np.float64
 
 
+@sqlite_only
 def test_plain_sql_reads_the_numbers(store: Store) -> None:
     write(store, "a", ["x", "y"], {0: [1.5, math.nan], 1: [2.0, 7.25]})
     with closing(sqlite3.connect(store._database.dialect.path)) as connection:

@@ -54,10 +54,8 @@ def test_wherever_they_are(store: Store, sealed: list[int], dropped: bool) -> No
         assert store.seal("a", NOW + hour * HOUR_MS, LATER)
         if dropped:
             with store._database.writing() as connection:
-                connection.exec_driver_sql(
-                    "DELETE FROM hot WHERE tick BETWEEN ? AND ?",
-                    (NOW + hour * HOUR_MS, NOW + (hour + 1) * HOUR_MS - 1),
-                )
+                first = NOW + hour * HOUR_MS
+                connection.exec_driver_sql(f"DELETE FROM hot WHERE tick BETWEEN {first} AND {first + HOUR_MS - 1}")
 
     def asked(low: int, high: int) -> dict[str, list[tuple[float, float]]]:
         return seconds(store.ends(["x", "y", "z"], None, NOW + low * SECOND, NOW + high * SECOND))
@@ -91,11 +89,11 @@ def test_only_the_edges_are_read(store: Store) -> None:
     write(store, "a", ["x", "y"], {hour * HOUR_S: [hour, hour / 7] for hour in range(9)})
     for hour in range(9):
         assert store.seal("a", NOW + hour * HOUR_MS, LATER)
-    inner = (NOW + 2 * HOUR_MS, NOW + 6 * HOUR_MS)
+    inner = f"{NOW + 2 * HOUR_MS} AND {NOW + 6 * HOUR_MS}"
     with store._database.writing() as connection:
         connection.exec_driver_sql("DELETE FROM hot")
         for table in ("clock", "chunk"):
-            connection.exec_driver_sql(f"UPDATE {table} SET data = NULL WHERE hour BETWEEN ? AND ?", inner)
+            connection.exec_driver_sql(f"UPDATE {table} SET data = NULL WHERE hour BETWEEN {inner}")
     frame = store.ends(["x", "y"], None, NOW + HOUR_MS + 5, NOW + 7 * HOUR_MS + 5)
     assert increase(frame, NOW + HOUR_MS + 5, NOW + 7 * HOUR_MS + 5).tolist() == [6, 7 / 7 - 1 / 7]
 
@@ -130,10 +128,10 @@ def test_of_given_up_hours_the_ends_are_left(store: Store) -> None:
     for hour in range(3):
         store.seal("a", NOW + hour * HOUR_MS, LATER)
     with store._database.writing() as connection:
-        connection.exec_driver_sql("DELETE FROM hot WHERE tick < ?", (NOW + 3 * HOUR_MS,))
+        connection.exec_driver_sql(f"DELETE FROM hot WHERE tick < {NOW + 3 * HOUR_MS}")
         for table in ("clock", "chunk"):
             connection.exec_driver_sql(
-                f"UPDATE {table} SET data = NULL, codec = 'forgotten' WHERE hour < ?", (NOW + 2 * HOUR_MS,)
+                f"UPDATE {table} SET data = NULL, codec = 'forgotten' WHERE hour < {NOW + 2 * HOUR_MS}"
             )
 
     def asked(low: int, high: int) -> list[tuple[float, float]]:
@@ -195,8 +193,8 @@ def test_ends_are_those_of_the_whole_history(
             store.seal(target, hour, LATER)
             if data.draw(st.booleans()):
                 with store._database.writing() as connection:
-                    own = (target, hour, hour + HOUR_MS - 1)
-                    connection.exec_driver_sql("DELETE FROM hot WHERE target = ? AND tick BETWEEN ? AND ?", own)
+                    own = f"target = '{target}' AND tick BETWEEN {hour} AND {hour + HOUR_MS - 1}"
+                    connection.exec_driver_sql(f"DELETE FROM hot WHERE {own}")
         ticks = [after for _, after, *_ in rows] or [0]
         edge = st.integers(-1, 6 * HOUR_MS) | st.sampled_from(ticks) | st.sampled_from(ticks).map(lambda at: at - 1)
         for _ in range(4):

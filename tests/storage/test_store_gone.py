@@ -18,6 +18,12 @@ Open = Callable[..., Store]
 
 
 @pytest.fixture
+def engine() -> str:
+    """A server has no file: what becomes of its stores is in `test_store_postgresql`."""
+    return "sqlite"
+
+
+@pytest.fixture
 def path(store: Store) -> Path:
     """File of the store, which holds one row."""
     write(store, "a", ["x"], {0: [1]})

@@ -196,7 +196,7 @@ def test_a_reader_sees_layouts_that_came_after_its_last_frame(store: Store, open
 def test_a_row_that_somebody_cut_is_named_and_shifts_nothing(store: Store, wanted: list[str]) -> None:
     write(store, "a", [f"m{index:02d}" for index in range(20)], {0: [0] * 20, 1: [1] * 20})
     with store._database.writing() as connection:
-        connection.exec_driver_sql("UPDATE hot SET data = '[1.0]' WHERE tick = ?", (NOW,))
+        connection.exec_driver_sql(f"UPDATE hot SET data = '[1.0]' WHERE tick = {NOW}")
     with pytest.raises(StoreBroken, match=f"from tick {NOW} on do not fit their layouts: 21 numbers"):
         store.frame(wanted, None, NOW, END)
     assert store.frame(wanted, None, NOW + SECOND, END).values[0].tolist() == [1.0]

@@ -30,6 +30,7 @@ from storage.errors import (
 from storage.records import Batch
 from storage.sqlite import Sqlite
 from storage.store import Store, open_store
+from tests.storage.engines import sqlite_only
 from tests.storage.worlds import NOW, write
 
 FIRST = Path(__file__).parent.parent / "data" / "storage" / "schema-1.sql"
@@ -220,13 +221,11 @@ def test_a_reader_does_not_migrate(tmp_path: Path) -> None:
 def test_a_lock_held_elsewhere_is_busy_and_passes(opened: Callable[..., Store]) -> None:
     store = opened(busy_ms=30)
     layout = write(store, "a", ["x"], {0: [1]})
-    with closing(sqlite3.connect(store._database.dialect.path, isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
+    with opened()._database.writing():
         for _ in range(3):
             with pytest.raises(StoreBusy, match="another process holds the store"):
                 write(store, "a", ["x"], {1: [2]})
         assert len(store.rows()) == 1
-        other.execute("ROLLBACK")
     assert write(store, "a", ["x"], {1: [2]}) == layout
     assert [commit.sequence for commit in store.commits_after(0)] == [1, 2]
 
@@ -238,6 +237,7 @@ def test_a_thread_that_writes_for_too_long_is_busy(opened: Callable[..., Store])
     assert store.commit(Batch(), NOW).sequence == 1
 
 
+@sqlite_only
 def test_a_full_disk_is_full_and_loses_nothing(store: Store) -> None:
     write(store, "a", ["x"], {0: [1]})
     with store._database.writing() as connection:

@@ -5,18 +5,17 @@ from __future__ import annotations
 import os
 import random
 import signal
-import sqlite3
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from storage.errors import StoreBusy
 from storage.records import Batch, Row
+from storage.sqlite import Sqlite
 from storage.store import Store
 from telemetry.summary import HOUR_MS
 from tests.storage.test_store_seal import assert_same
@@ -75,8 +74,9 @@ def kill_after(url: str, lines: int, step_ms: int) -> list[int]:
 
 def check_after_kill(store: Store, acknowledged: int, step_ms: int) -> None:
     """The store is sound, and holds every tick once, up to the last acknowledged one or one more."""
-    with closing(sqlite3.connect(store._database.dialect.path)) as connection:
-        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    if isinstance(store._database.dialect, Sqlite):
+        with store._database.reading() as connection:
+            assert connection.exec_driver_sql("PRAGMA integrity_check").one() == ("ok",)
     frame = store.frame(["a", "b", "c"], None, 0, 2**62)
     ticks = ((frame.ticks - NOW) // step_ms).tolist()
     assert ticks == list(range(len(ticks)))
@@ -175,12 +175,10 @@ def test_known_layouts_are_found_while_another_holds_the_lock(store: Store, open
     """A collector that restarts needs no write to find its layouts again."""
     number = store.layout("n", series("n", "x", "y"))
     again = opened(busy_ms=30)
-    with closing(sqlite3.connect(store._database.dialect.path, isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
+    with store._database.writing():
         assert again.layout("n", series("n", "x", "y")) == number
         with pytest.raises(StoreBusy):
             again.layout("n", series("n", "x", "z"))
-        other.execute("ROLLBACK")
     assert again.layout("n", series("n", "x", "z")) != number
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sqlalchemy import update
 
-from storage import chunks, clocks
+from storage import chunks, clocks, schema
 from storage.clocks import Reading
 from storage.records import Batch, Offset, Row
 from storage.store import Store, open_store
@@ -198,9 +199,8 @@ def test_clocks_that_can_be_read_and_are_wrong(store: Store, ticks: list[int], l
     at = np.array([NOW + tick * SECOND for tick in ticks])
     blob = clocks.encode(Reading(at, np.zeros(3, dtype=np.int64), np.full(3, layout)), chunks.PCO)
     with store._database.writing() as connection:
-        connection.exec_driver_sql(
-            "UPDATE clock SET data = ?, first_tick = ?, last_tick = ?", (blob, int(at[0]), int(at[-1]))
-        )
+        told_of = {"data": blob, "first_tick": int(at[0]), "last_tick": int(at[-1])}
+        connection.execute(update(schema.clock).values(**told_of))
     assert told(store.verify()) == [("clock", f"the clock of b {WHEN} {text}")]
 
 

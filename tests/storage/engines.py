@@ -1,0 +1,12 @@
+"""Database engines that every test of a store runs on, and how a test says that it is of one alone."""
+
+from __future__ import annotations
+
+import pytest
+
+ENGINES = ("sqlite", "postgresql")
+
+sqlite_only = pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
+"""What a test looks at is a matter of SQLite's file."""
+postgresql_only = pytest.mark.parametrize("engine", ["postgresql"], indirect=True)
+"""What a test looks at is a matter of the server."""
