@@ -23,7 +23,7 @@ class Services(Protocol):
         """
 
     def status(self) -> Answer:
-        """{sentence, nodes, engines, deployments, versions}, as /api/v1/status."""
+        """{sentence, nodes, engines, deployments, versions, store}, as /api/v1/status."""
 
     def node(self, name: str) -> Answer | None:
         """{name, state, level, reason, age_s, facts, processes, events}, as /api/v1/node?name=; None: not known."""

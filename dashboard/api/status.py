@@ -11,6 +11,7 @@ from urllib.parse import urlsplit, urlunsplit
 import numpy as np
 
 from dashboard.api.lists import number
+from dashboard.api.store import standing
 from dashboard.live import current
 from dashboard.live.cells import worst
 from dashboard.live.deployments import members
@@ -39,7 +40,7 @@ SCOPES = {"node": Scope.NODE, "engine": Scope.ENGINE}
 
 
 def status(sources: Sources, scene: Scene, version: str) -> dict[str, Any]:
-    """{sentence, versions, nodes, engines, deployments}."""
+    """{sentence, versions, nodes, engines, deployments, store}."""
     problems = [*node_problems(scene), *engine_problems(scene)]
     looks = look(sources, scene)
     rows = {kind: [t for t in scene.targets if t.kind == kind] for kind in ("node", "engine")}
@@ -49,6 +50,7 @@ def status(sources: Sources, scene: Scene, version: str) -> dict[str, Any]:
         "nodes": [target(scene, row, problems, looks) for row in rows["node"]],
         "engines": [target(scene, row, problems, looks) for row in rows["engine"]],
         "deployments": _deployments(sources, scene),
+        "store": standing(sources.store, scene.now_ms),
     }
 
 

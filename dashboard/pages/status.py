@@ -12,6 +12,7 @@ from dash.development.base_component import Component
 from dashboard import formatting
 from dashboard.components.fragment import fragment, serve
 from dashboard.components.latest import number_cell
+from dashboard.components.store import store
 from dashboard.components.table import Content, Row, pairs, panel, table
 from dashboard.layout.shell import MARKS
 from dashboard.services import Answer, Services
@@ -131,7 +132,11 @@ def body(status: Answer, absent: Answer) -> list[Component]:
         panel("Engines", engines, html.P(HINT, className="note")),
         panel("Nodes", targets(status["nodes"], True, "Nodes", nothing)),
         html.Div(
-            [panel("Deployments", deployments(status["deployments"])), panel("Versions", versions(status["versions"]))],
+            [
+                panel("Store", store(status["store"])),
+                panel("Deployments", deployments(status["deployments"])),
+                panel("Versions", versions(status["versions"])),
+            ],
             className="sections",
         ),
         panel("Absences", absences(absent["absences"])),

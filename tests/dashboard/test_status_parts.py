@@ -6,6 +6,7 @@ from typing import Any
 
 from dashboard.pages import status
 from tests.dashboard.parts import attribute, rows, text, walk
+from tests.web.test_store_standing import FOUND
 
 TARGET: dict[str, Any] = {
     "name": "spark-03",
@@ -68,7 +69,8 @@ def test_no_target_says_what_to_do() -> None:
     assert text(status.targets([], True, "Nodes", "None is watched.")) == "None is watched."
     sentence = {"level": "empty", "text": "Nothing is watched yet", "worst": None}
     body = status.body(
-        {"sentence": sentence, "versions": {}, "nodes": [], "engines": [], "deployments": []}, {"absences": []}
+        {"sentence": sentence, "versions": {}, "nodes": [], "engines": [], "deployments": [], "store": FOUND},
+        {"absences": []},
     )
     told = text(body)
     assert "app.py run --node spark-01=http://10.0.0.1:9810" in told
