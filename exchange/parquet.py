@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
 
@@ -13,8 +14,8 @@ from exchange.blocks import Block
 from exchange.extract import Extract
 from exchange.table import TIME, Table
 
-GROUP_ROWS = 200_000
-"""Rows of a row group: what is held until it is written."""
+GROUP_CELLS = 2_000_000
+"""Numbers of a row group, unknown ones too: what is held until it is written, 16 MB and once more while it is."""
 MISSING = "Parquet needs pyarrow, which is not installed here: pip install -r requirements-parquet.txt"
 
 
@@ -61,19 +62,30 @@ def parquet(found: Extract) -> Generator[bytes]:
     with files.ParquetWriter(sink, schema, compression="zstd") as writer:
         held: list[Any] = []
         for block in found.blocks:
-            held.append(_batch(block, found.table, schema))
-            if sum(one.num_rows for one in held) >= GROUP_ROWS:
-                _write(writer, schema, held)
-                held = []
-            yield sink.taken()
+            for part in _parts(block, len(found.table.columns)):
+                held.append(_batch(part, found.table, schema))
+                if sum(one.num_rows for one in held) * len(found.table.columns) >= GROUP_CELLS:
+                    _write(writer, schema, held)
+                    held = []
+                yield sink.taken()
         _write(writer, schema, held)
     yield sink.taken()
+
+
+def _parts(block: Block, columns: int) -> Iterator[Block]:
+    """A block in pieces of about GROUP_CELLS: of a wide table most columns are empty in each row, but here."""
+    ticks = max(GROUP_CELLS // max(columns * len(block.scopes), 1), 1)
+    for low in range(0, len(block.t_ms), ticks):
+        some = slice(low, low + ticks)
+        groups = tuple(replace(group, values=group.values[:, some]) for group in block.groups)
+        yield Block(block.t_ms[some], block.scopes, groups, block.rows[some])
 
 
 def _write(writer: Any, schema: Any, batches: list[Any]) -> None:
     import pyarrow
 
-    writer.write_table(pyarrow.Table.from_batches(batches, schema), row_group_size=2 * GROUP_ROWS)
+    table = pyarrow.Table.from_batches(batches, schema)
+    writer.write_table(table, row_group_size=max(table.num_rows, 1))
 
 
 def _schema(table: Table) -> Any:
