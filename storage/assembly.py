@@ -92,7 +92,11 @@ def _axis(stretches: Sequence[Stretch], rows: Piece) -> tuple[Ints, list[Columns
     ticks = np.concatenate([*unions, np.unique(rows.ticks)])
     if not (np.diff(ticks) > 0).all():
         ticks = np.unique(ticks)
-    return ticks, [_columns(ticks, one.reading.ticks) for one in stretches]
+    known: dict[int, Columns] = {}  # of one hour's targets most have the same array
+    for one in stretches:
+        if id(one.reading.ticks) not in known:
+            known[id(one.reading.ticks)] = _columns(ticks, one.reading.ticks)
+    return ticks, [known[id(one.reading.ticks)] for one in stretches]
 
 
 def _hour(stretch: Stretch) -> int:
@@ -109,8 +113,9 @@ def _rows_of(plan: Plan, order: Sequence[int]) -> dict[str, Ints]:
     found: dict[str, set[int]] = {}
     for position, target in enumerate(plan.targets):
         found.setdefault(target, set()).update(plan.mine(position).tolist())
+    row_of = {number: row for row, number in enumerate(order)}
     return {
-        target: np.flatnonzero(np.isin(np.array(order, dtype=np.int64), list(numbers)))
+        target: np.array(sorted(row_of[number] for number in numbers if number in row_of), dtype=np.int64)
         for target, numbers in found.items()
     }
 
