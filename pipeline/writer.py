@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 
 from storage.errors import StoreError
-from storage.records import Batch, Commit, Row
+from storage.records import Batch, Commit, Event, Row
 from storage.store import Store
+from telemetry.catalog import cluster
 from telemetry.frame import Floats
 from telemetry.model import Series
 
@@ -48,15 +49,19 @@ class Writer:
     waiting: deque[Work] = field(default_factory=deque)
     problem: str | None = None
     dropped: int = 0
+    since_ms: int = 0
+    _dropped_before: int = 0
 
     def write(self, works: Iterable[Work], now_ms: int) -> Commit | None:
         """Commit these after whatever waited before them. None while some wait; never raises for what they hold."""
         self.waiting.extend(works)
         commit, size = None, MERGE_AT_MOST
+        over = self._over(now_ms)
         while self.waiting:
             group = [self.waiting[place] for place in range(min(size, len(self.waiting)))]
             try:
-                commit = self.store.commit(self._batch(group), now_ms)
+                commit = self.store.commit(self._batch(group, over), now_ms)
+                over = ()
             except StoreError as error:
                 self._keep(str(error), now_ms)
                 return None
@@ -80,19 +85,35 @@ class Writer:
         except IndexError:
             return None
 
-    def _batch(self, group: list[Work]) -> Batch:
+    def _over(self, now_ms: int) -> tuple[Event, ...]:
+        """What is told with the first commit that succeeds after some that did not."""
+        if self.problem is None:
+            return ()
+        waited, lost = len(self.waiting), self.dropped - self._dropped_before
+        text = (
+            f"the store could not be written for {(now_ms - self.since_ms) / 1000:.0f} s ({self.problem}): "
+            f"{waited} ticks waited in memory, {lost} were lost"
+        )
+        return (Event(0, now_ms, cluster.CLUSTER_TARGET, "store", text, {}),)
+
+    def _batch(self, group: list[Work], over: tuple[Event, ...]) -> Batch:
         rows = [
             Row(one.tick, one.target, one.at_ms, self.store.layout(one.target, one.series), one.values)
             for work in group
             for one in work.drafts
         ]
-        return replace(merge([work.batch for work in group]), rows=rows)
+        merged = merge([work.batch for work in group])
+        return replace(merged, rows=rows, events=[*merged.events, *over])
 
     def _keep(self, problem: str, now_ms: int) -> None:
+        if self.problem is None:
+            self.since_ms, self._dropped_before = self.waiting[0].at_ms, self.dropped
         if problem != self.problem:
             log.error("cannot commit, ticks wait in memory: %s", problem)
         self.problem = problem
         while self.waiting and now_ms - self.waiting[0].at_ms > KEEP_MS:
+            if self.dropped == self._dropped_before:
+                log.critical("ticks are lost: the store could not be written for %d minutes", KEEP_MS // 60_000)
             self.waiting.popleft()
             self.dropped += 1
 
