@@ -15,6 +15,7 @@ from pipeline.config import CollectorConfig
 from pipeline.desk import Desk
 from pipeline.hub import READ_FACT, Hub
 from pipeline.inbox import Inbox
+from pipeline.pulse import Pulse
 from pipeline.resume import left_of, prefills_left
 from pipeline.sampler import Sampler
 from pipeline.targets import Target
@@ -75,10 +76,10 @@ async def _main(config: CollectorConfig, store: Store) -> None:
 
 def build(config: CollectorConfig, store: Store, clock: HubClock, monotonic: Callable[[], float]) -> Sampler:
     """A sampler over the configured targets that goes on where the store ends. monotonic: seconds."""
-    last, desk = store.last_rows(), Desk()
+    last, desk, pulse = store.last_rows(), Desk(), Pulse(monotonic)
     # Engines first: their answers must not queue behind those of many nodes, since their time decides how often we ask.
     targets = [
-        Target(one, clock, monotonic, config.interval_s, left_of(store, one.name, last.get(one.name)), desk)
+        Target(one, clock, monotonic, config.interval_s, left_of(store, one.name, last.get(one.name)), desk, pulse)
         for one in (*config.engines, *config.nodes)
     ]
     names = {target.name for target in targets}
@@ -91,4 +92,4 @@ def build(config: CollectorConfig, store: Store, clock: HubClock, monotonic: Cal
             hub.remember_fact(fact.target, fact.name, fact.value)
     for target in targets:
         target.read_up_to = hub.fact(target.name, READ_FACT)
-    return Sampler(targets, hub, Writer(store), clock, config.interval_s, monotonic, desk, Inbox(store))
+    return Sampler(targets, hub, Writer(store), clock, config.interval_s, monotonic, desk, Inbox(store), pulse)

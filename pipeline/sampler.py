@@ -12,6 +12,7 @@ from pipeline.clock import HubClock
 from pipeline.desk import Desk
 from pipeline.hub import Hub
 from pipeline.inbox import Inbox
+from pipeline.pulse import Pulse
 from pipeline.targets import Target
 from pipeline.worker import Sample
 from pipeline.writer import Work, Writer
@@ -34,6 +35,7 @@ class Sampler:
     monotonic: Callable[[], float]
     desk: Desk
     inbox: Inbox
+    pulse: Pulse
     arrived: list[Sample] = field(default_factory=list)
     skipped_ticks: int = 0
     last_tick: int = 0
@@ -44,6 +46,7 @@ class Sampler:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Tick until `stop` is set. A tick that the machine slept through is skipped and counted, never made up for."""
+        beating = asyncio.get_running_loop().create_task(self.pulse.run())
         due_s = self.monotonic() + self.interval_s
         while not await _set_within(stop, due_s - self.monotonic()):
             late = int((self.monotonic() - due_s) / self.interval_s)
@@ -51,6 +54,7 @@ class Sampler:
             due_s += late * self.interval_s
             await self.tick(due_s)
             due_s += self.interval_s
+        beating.cancel()
         await self.finish()
 
     async def tick(self, due_s: float) -> None:

@@ -21,6 +21,7 @@ from pipeline.agents import AgentEvent, AgentState, parse_state
 from pipeline.clock import HubClock
 from pipeline.config import TargetConfig, TargetKind
 from pipeline.desk import Desk
+from pipeline.pulse import Pulse
 from pipeline.resume import Left
 from pipeline.worker import Arrival, Reader, Sample
 from storage.records import TargetRow
@@ -89,9 +90,11 @@ class Target:
         interval_s: float,
         left: Left,
         desk: Desk,
+        pulse: Pulse,
     ) -> None:
         self.config = config
         self._desk = desk
+        self._pulse = pulse
         self.health = Health()
         self.state = AgentState()
         self.read_up_to: str | None = None
@@ -127,8 +130,16 @@ class Target:
         return round(max(self.politeness.interval_s, math.ceil(answer_s / tick_s - 1e-9) * tick_s) * 1000)
 
     async def poll(self, tick: int, due_s: float) -> Sample | None:
-        """Ask for the page once; None when none came, and `health` says why."""
+        """Ask for the page once; None when none came, and `health` says why.
+
+        None, too, for an engine's page of which nobody knows when it was true, because this process stood still: its
+        counters would have gained in a moment what they gained in the pause. The next page has all of it. A node's page
+        says itself when it was true. And nobody is silent who was not listened to.
+        """
         reply = await self._client.page()
+        timed = self.is_node and reply.outcome is Outcome.OK
+        if not timed and self._pulse.hid(reply.sent_s):
+            return None
         if reply.outcome is not Outcome.OK:
             self._fail(reply, tick, due_s)
             return None

@@ -58,21 +58,30 @@ class Upkeep:
         self._keeper = Keeper(store, keep, self._say, kept)
         self._settler = Settler(store)
         self._turn = asyncio.Lock()
+        self._watching: asyncio.Task[None] | None = None
         self._scheduler = AsyncIOScheduler(timezone="UTC", job_defaults={"coalesce": True, "misfire_grace_time": None})
 
     def start(self) -> None:
         """Begin; needs a running loop."""
-        self._scheduler.add_job(self.check_clock, "interval", seconds=CLOCK_EVERY_S)
         self._scheduler.add_job(self.check_store, "interval", seconds=STORE_EVERY_S)
         self._scheduler.add_job(self.seal, "interval", seconds=SEAL_EVERY_S, next_run_time=datetime.now(UTC))
         self._scheduler.add_job(self.prune, "interval", seconds=PRUNE_EVERY_S)
         self._scheduler.add_job(self.make_room, "interval", seconds=ROOM_EVERY_S)
         self._scheduler.add_job(self.settle, "interval", seconds=RUNS_EVERY_S)
         self._scheduler.start()
+        self._watching = asyncio.get_running_loop().create_task(self._watch())
 
     def stop(self) -> None:
         """End; a job under way is not waited for."""
+        if self._watching is not None:
+            self._watching.cancel()
         self._scheduler.shutdown(wait=False)
+
+    async def _watch(self) -> None:
+        """The clock is looked at in monotonic time: the scheduler lives on the very clock that may have been set."""
+        while True:
+            await asyncio.sleep(CLOCK_EVERY_S)
+            await self.check_clock()
 
     async def check_clock(self) -> None:
         """Keep the hub's clock with the machine's, and say when that was set."""
@@ -81,11 +90,17 @@ class Upkeep:
         if text is not None:
             log.warning("%s", text)
             self._sampler.hub.note_event("cluster", "clock", text, round(self._sampler.clock.at(monotonic_ms)))
+            self._begin_again()
+
+    def _begin_again(self) -> None:
+        """Count the jobs' intervals from now on: after a clock that was set back they would rest for as long."""
+        for job in self._scheduler.get_jobs():
+            job.reschedule("interval", seconds=job.trigger.interval.total_seconds())
 
     async def check_store(self) -> None:
         """End collecting into a file that nobody will ever read."""
         try:
-            self._store.confirm()
+            await asyncio.to_thread(self._store.confirm)
         except StoreGone as error:
             self._lost(error)
 

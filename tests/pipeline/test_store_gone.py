@@ -32,6 +32,7 @@ def test_the_job_tells_of_it_and_nothing_is_written_meanwhile(tmp_path: Path) ->
         stage.path.unlink()
         await upkeep.check_store()
         await stage.tick(2)
+        await stage.sampler.written()
         assert writer.problem == str(told[0])
 
     stage = Stage(tmp_path / "store.db")

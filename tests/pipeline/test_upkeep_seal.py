@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from pipeline import upkeep as upkeeping
 from pipeline.config import Keep
 from pipeline.retention import summaries_ms
 from pipeline.upkeep import HOT_MS, HOUR_MS, Upkeep
@@ -183,5 +186,44 @@ def test_the_hubs_clock_counts(tmp_path: Path) -> None:
         before = upkeep._now_ms()
         stage.sampler.clock._anchor_ms += 5 * HOUR_MS
         assert 5 * HOUR_MS <= upkeep._now_ms() - before < 5 * HOUR_MS + 60_000
+
+    Stage(tmp_path / "store.db").play(story)
+
+
+@pytest.mark.parametrize("hours", [5, -5])
+def test_a_clock_that_was_set_does_not_hold_up_the_jobs(tmp_path: Path, hours: int) -> None:
+    """They are timed by the machine's clock: set back, they would rest for hours."""
+
+    async def story(stage: Stage) -> None:
+        upkeep = Upkeep(stage.sampler.writer.store, stage.sampler, Keep(1.0), lambda _error: None)
+        stage.sampler.clock._anchor_ms = time.time() * 1000 - time.monotonic() * 1000
+        upkeep.start()
+        later = datetime.now(UTC) + timedelta(hours=6)
+        jobs = upkeep._scheduler.get_jobs()
+        for job in jobs:
+            job.modify(next_run_time=later)
+        await upkeep.check_clock()
+        assert all(job.next_run_time == later for job in jobs), "nothing was set"
+        stage.sampler.clock._anchor_ms -= hours * HOUR_MS
+        await upkeep.check_clock()
+        for job in jobs:
+            assert timedelta() < job.next_run_time - datetime.now(UTC) <= job.trigger.interval
+        assert len(jobs) > 4
+        upkeep.stop()
+
+    Stage(tmp_path / "store.db").play(story)
+
+
+def test_the_clock_is_looked_at_in_monotonic_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(stage: Stage) -> None:
+        monkeypatch.setattr(upkeeping, "CLOCK_EVERY_S", 0.01)
+        upkeep = Upkeep(stage.sampler.writer.store, stage.sampler, Keep(1.0), lambda _error: None)
+        upkeep.start()
+        upkeep._scheduler.pause()
+        before = stage.sampler.clock._anchor_ms
+        async with asyncio.timeout(20):
+            while stage.sampler.clock._anchor_ms == before:
+                await asyncio.sleep(0.01)
+        upkeep.stop()
 
     Stage(tmp_path / "store.db").play(story)
