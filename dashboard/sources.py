@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
@@ -61,11 +62,12 @@ class FromStore:
 
 @dataclass(frozen=True)
 class Sources:
-    """The store and its tail. clock: epoch milliseconds."""
+    """The store and its tail. clock: epoch milliseconds. large: held by whoever works out a large answer."""
 
     store: Store
     tail: Tail
     clock: Callable[[], int]
+    large: threading.Lock = field(default_factory=threading.Lock, compare=False, repr=False)
 
     @cached_property
     def kept(self) -> KeptHours:

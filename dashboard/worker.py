@@ -9,6 +9,7 @@ from typing import Any
 
 from gunicorn.workers.gthread import ThreadWorker
 
+from dashboard.arenas import keep_few
 from dashboard.security import SAFE_METHODS
 
 RECEIVE_S = 10.0
@@ -24,6 +25,11 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         super().__init__(*args, **kwargs)
         self._receiving: dict[Any, float] = {}
         """When each connection whose request is not known to be whole stops being read; monotonic seconds."""
+
+    def init_process(self) -> None:
+        """Begin, in the process that was forked for it."""
+        keep_few()
+        super().init_process()
 
     def handle_exit(self, sig: int, frame: Any) -> None:
         """SIGTERM: a stream would hold its thread for as long as its client likes."""

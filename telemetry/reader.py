@@ -116,7 +116,7 @@ def _from_samples(
     query: Query, source: Source, bins: Bins | None, length_ms: int, keeper: Keeper | None = None
 ) -> Answer:
     joiner = Joiner(query, bins)
-    if keeper is None or bins is None or bins[0] != 0 or _is_counted(query):
+    if keeper is None or bins is None or bins[0] != 0 or _is_counted(query) or not _has_hour(query):
         for start, block in _blocks(query, source, _ranges(query, bins, length_ms, shared=True), bins, CACHED):
             joiner.add(start, block)
     else:
@@ -124,6 +124,10 @@ def _from_samples(
     lines = joiner.lines()
     in_bins = bins is not None and any(line.values is None for line in lines)
     return Answer(lines, bins[1] if bins is not None and in_bins else source.step_ms(), "samples")
+
+
+def _has_hour(query: Query) -> bool:
+    return hour_of(query.start_ms - 1) + 2 * HOUR_MS - 1 <= query.end_ms
 
 
 def _by_hours(query: Query, source: Source, bins: Bins, length_ms: int, keeper: Keeper, joiner: Joiner) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from dashboard.api.parameters import ParameterError
@@ -18,6 +19,9 @@ MOST_HOURS = 1_000_000
 """Summaries (series × hours) that one answer may be made of: 57 series over two years."""
 MOST_UNSEALED = 12
 """Hours that are not sealed yet and worked out from their rows for one answer."""
+LARGE_CELLS = 500_000
+"""Answers of more samples are worked out one after the other: side by side they would take no less time, but as many
+times the memory."""
 PROBE_MS = 60_000
 
 
@@ -64,6 +68,11 @@ class Guarded:
     def of(cls, sources: Sources, query: Query) -> Guarded:
         """The source of a query."""
         return cls(sources, pace(sources, far.stored(query), query.sources()))
+
+    def turn(self, query: Query) -> AbstractContextManager[object]:
+        """What to hold while the answer is worked out."""
+        large = self.pace.samples(query.start_ms, query.end_ms) > LARGE_CELLS
+        return self.sources.large if large else nullcontext()
 
     def frame(
         self, metrics: Collection[str], start_ms: int, end_ms: int, targets: Collection[str] | None = None

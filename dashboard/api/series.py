@@ -209,7 +209,8 @@ def series(asked: Asked, sources: Sources) -> dict[str, Any]:
     check(asked)
     query = query_of(asked, sources)
     guarded = Guarded.of(sources, query)
-    found = read_history(query, guarded, told=asked.stats != STATS[0], keeper=sources.kept)
+    with guarded.turn(query):
+        found = read_history(query, guarded, told=asked.stats != STATS[0], keeper=sources.kept)
     if len(found.lines) > MOST_SERIES:
         raise ParameterError(
             f"This is {len(found.lines)} series, expected at most {MOST_SERIES}; name a node, an engine or a label."

@@ -106,9 +106,12 @@ CASES: list[tuple[str, str, Any]] = [
      {"step_ms": 5, "unit": "w", "series": [1]}),
     ("lines", "((l) => [l.mid, l.low, l.high])(m.linesOf({ step_ms: 9, fold: 'mean', series: [{ labels: {}, t: [0],"
      " min: [null], max: [null], mean: [2] }] }, '')[0])", [[2], None, None]),
-    ("feed", "m.extremes({ series: [{ labels: { a: 'b' }, min: [3, null, 1], max: [4, null, 9], mean: [3, null, 2] },"
-     " { labels: {}, v: [null, 7] }, { labels: {}, min: [null], max: [null] }] }).series"
-     ".map((s) => [s.min[0], s.mean[0], s.max[0]])", [[1, None, 9], [7, None, 7], [None, None, None]]),
+    ("feed", "((of) => (m.renew(of, { series: [{ labels: { a: 'b' }, stats: { last: 3, last_relation: '<' } },"
+     " { labels: { c: 'd' }, stats: { last: null } }, { labels: { e: 'f' }, stats: { last: 1 } }] }),"
+     " [...of.values()]))"
+     "(m.statsOf({ series: [{ labels: { a: 'b' }, stats: { min: 1, last: 2 } },"
+     " { labels: { c: 'd' }, stats: { min: 4, last: 5 } }] }, [0, 1]).of)",
+     [{"min": 1, "last": 3, "last_relation": "<"}, {"min": 4, "last": 5}]),
     # Drawing.
     ("draw", "[[], [3], [5, 1, 3], [4, 2]].map(m.median)", [0, 3, 3, 4]),
     ("draw", f"m.runs({LINE}, [0, 9000], 0)", [[0, 2], [3, 3]]),
@@ -179,7 +182,7 @@ WITH_TABLES: list[tuple[str, str, Any]] = [
     ("legend", "m.told({ min: 1, mean: 2, max: 3, last: 4 }, { kind: 'gauge', unit: 'watts' })",
      ["1\u00a0W", "2\u00a0W", "3\u00a0W", "4\u00a0W"]),
     ("legend", "m.told({ min: 1, mean: 2, max: 3, last: null }, { kind: 'counter', unit: 'tokens' })[1]", "–"),
-    ("legend", "m.told({ min: 1, mean: 2, max: 9, relation: '>', last: 1, lastRelation: '<' },"
+    ("legend", "m.told({ min: 1, mean: 2, max: 9, relation: '>', last: 1, last_relation: '<' },"
      " { kind: 'histogram', unit: 'seconds' })",
      ["≤\u00a01.0\u00a0s", "–", ">\u00a09.0\u00a0s", "<\u00a01.0\u00a0s"]),
     ("legend", "m.told({ min: 0, mean: 0, max: 1, last: 1 }, { kind: 'state', unit: 'state', states: ['a', 'b'] })",

@@ -186,3 +186,14 @@ def test_parts_of_one_bin_are_folded() -> None:
 
 def test_of_nothing_there_are_no_lines() -> None:
     assert lines(Query(gpu.GPU_POWER, 0, 39, points=4), joined([empty(np.zeros(0, np.int64))], 0, (0, 10))) == []
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "kept"), [(0, 0, True), (1, 0, False), (0, -1, False), (-1, 0, True), (-9, 9, True)]
+)
+def test_a_range_without_a_whole_hour_asks_for_no_states(start: int, end: int, kept: bool) -> None:
+    hour = FIRST_MS + 2 * HOUR_MS
+    query = Query(gpu.GPU_POWER, hour + start, hour + HOUR_MS - 1 + end, width_ms=600_000)
+    source, keeper = Memory(frame(DAY)), Keeping()
+    reader.read(query, source, keeper=keeper)
+    assert (keeper.nbytes > 0) == kept

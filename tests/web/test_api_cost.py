@@ -8,6 +8,7 @@ import pytest
 
 from dashboard.api.cost import pace
 from telemetry.catalog import gpu
+from telemetry.reader import Answer, read
 from tests.web.conftest import MakeWeb, MakeWorld
 from tests.web.world import tick
 
@@ -141,3 +142,25 @@ def test_what_is_silent_now_counts_when_it_has_been_read(
     monkeypatch.setattr("dashboard.api.cost.MOST_CELLS", 403)
     path = f"series?metric=gpu_power_watts&start={tick(0)}"
     assert "This would be made of 404 samples" in web.get(path, 400)["error"]
+
+
+def test_large_answers_are_worked_out_one_after_the_other(
+    make_world: MakeWorld, make_web: MakeWeb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = make_world(engines=False)
+    world.run(0, 100)
+    web = make_web(world)
+    web.step()
+    sources, held = web.process.sources, []
+
+    def reading(*given: Any, **more: Any) -> Answer:
+        held.append(sources.large.locked())
+        return read(*given, **more)
+
+    monkeypatch.setattr("dashboard.api.series.read_history", reading)
+    path = f"series?metric=gpu_power_watts&start={tick(0)}&end={tick(100)}"
+    for most in (404, 403):
+        monkeypatch.setattr("dashboard.api.cost.LARGE_CELLS", most)
+        web.get(path)
+    assert held == [False, True]
+    assert not sources.large.locked()

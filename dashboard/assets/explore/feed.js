@@ -24,11 +24,11 @@ export class Feed {
     this.pending += 1;
     try {
       const [answer, earlier] = await Promise.all([
-        this.all(span, { points: this.points }),
+        this.all(span, { points: this.points, stats: 1 }),
         shift ? this.all([span[0] - shift, span[1] - shift], { points: this.points }).catch(() => null) : null,
       ]);
       if (control !== this.control) return false;
-      Object.assign(this, { answer, earlier, stats: null, span });
+      Object.assign(this, { answer, earlier, stats: statsOf(answer, span), asked: performance.now(), span });
     } finally {
       this.pending -= 1;
     }
@@ -48,13 +48,14 @@ export class Feed {
     if (span[1] - from > (span[1] - span[0]) / 2) return this.ask(this.questions, span, width, this.shift);
     this.pending += 1;
     try {
-      const fresh = await this.all([from, span[1]], step ? { step: `${step}ms` } : { points: 5000 });
+      const fresh = await this.all([from, span[1]], { ...(step ? { step: `${step}ms` } : { points: 5000 }), stats: 1 });
       if (control !== this.control) return false;
       const more = extended(answer, fresh, from, span[0]);
-      if (!more) return this.renew(span, width);
+      if (!more) return this.anew(span, width);
       Object.assign(this, { answer: more, span });
+      renew(this.stats.of, fresh);
     } catch (error) {
-      if (error.status === 400) return this.renew(span, width);
+      if (error.status === 400) return this.anew(span, width);
       throw error;
     } finally {
       this.pending -= 1;
@@ -62,48 +63,29 @@ export class Feed {
     return true;
   }
 
-  renew(span, width) {
+  anew(span, width) {
     return this.ask(this.questions, span, width, this.shift);
   }
 
-  // Least, mean and most of the whole stretch, worked out by the server from every sample (one bin), and what stands at
-  // its end. {of: Map(identity → {min, mean, max, last, relation})}
+  // Least, mean, most and last of the whole stretch, as the server told them with the answer; of a range that goes on
+  // they are asked for every few seconds. {span, of: Map(identity → {min, mean, max, last, relation, last_relation})}
   async summarise(span) {
-    const now = performance.now();
-    if (this.stats && this.stats.span[0] === span[0] && this.stats.span[1] === span[1]) return this.stats;
-    if (this.stats && now - this.asked < STATS_MS) return this.stats;
+    const now = performance.now(), { stats, control } = this;
+    if (stats.span[0] === span[0] && stats.span[1] === span[1]) return stats;
+    if (now - this.asked < STATS_MS) return stats;
     this.asked = now;
-    const control = this.control;
-    const [whole, end] = await Promise.all([
-      // What was answered from hours would take too many samples to be worked out anew.
-      this.answer.resolution === "hours" ? extremes(this.answer) : this.all(span, { points: 1 }).catch((error) => (error.status === 400 ? extremes(this.answer) : Promise.reject(error))),
-      this.all([Math.max(span[0], span[1] - LATE_MS), span[1]], { points: 5000 }),
-    ]);
+    const whole = await this.all(span, { points: this.points, stats: "only" });
     if (control !== this.control) return null;
-    this.stats = { span, of: new Map() };
-    for (const one of whole.series) this.stats.of.set(JSON.stringify(one.labels), numbers(one));
-    for (const one of end.series) Object.assign(this.stats.of.get(JSON.stringify(one.labels)) ?? {}, newest(one));
-    return this.stats;
+    return (this.stats = statsOf(whole, span));
   }
 }
 
-// Least and most of each line from an answer in bins, which have both exactly; a mean does not follow from theirs.
-export function extremes(answer) {
-  const over = (values, choose) => {
-    const told = (values ?? []).filter((value) => value !== null);
-    return [told.length ? told.reduce((a, b) => choose(a, b)) : null];
-  };
-  return { series: answer.series.map((one) => ({ labels: one.labels, min: over(one.min ?? one.v, Math.min), max: over(one.max ?? one.v, Math.max), mean: [null] })) };
+export function statsOf(answer, span) {
+  return { span, of: new Map(answer.series.map((one) => [JSON.stringify(one.labels), one.stats])) };
 }
 
-function numbers(one) {
-  const pick = (name) => (one[name] ?? one.v)?.[0] ?? null;
-  return { min: pick("min"), mean: pick("mean"), max: pick("max"), relation: one.relation?.[0] ?? null, last: null };
-}
-
-function newest(one) {
-  const values = one.v ?? one.last ?? one.mean;
-  let index = values.length - 1;
-  while (index >= 0 && values[index] === null) index -= 1;
-  return index < 0 ? {} : { last: values[index], lastRelation: one.relation?.[index] ?? null };
+// What stands at the end of newer answers is the last of all.
+export function renew(of, fresh) {
+  for (const { labels, stats } of fresh.series)
+    if (stats.last !== null) Object.assign(of.get(JSON.stringify(labels)) ?? {}, { last: stats.last, last_relation: stats.last_relation });
 }

@@ -97,7 +97,7 @@ const sign = (relation) => (relation === "<" || relation === ">" ? relation + "\
 export function told(found, { kind, unit, states }) {
   const say = (value, mark = "") => (value === null || value === undefined ? "–" : mark + text(value, unit, states));
   if (kind === "state") return ["–", "–", "–", say(found.last)];
-  const last = say(found.last, sign(found.lastRelation));
+  const last = say(found.last, sign(found.last_relation));
   if (kind === "histogram") return [say(found.min, "≤\u00a0"), "–", say(found.max, sign(found.relation)), last];
   return [say(found.min), kind === "counter" ? "–" : say(found.mean), say(found.max), last];
 }
