@@ -11,11 +11,12 @@ from storage import hot, schema, sealed
 from storage.assembly import Table, assemble
 from storage.damage import Broken, refused
 from storage.dialect import Dialect
-from storage.intervals import widened
+from storage.intervals import own_gaps, stretches
 from storage.layouts import Layouts
 from storage.plan import Wanted, make_plan
 from telemetry.counters import BREAKING, FROM_ZERO, NOMINAL_PER_GAP, mark_steps
 from telemetry.frame import Bools, Floats, Frame, Ints, empty
+from telemetry.gaps import keep
 from telemetry.model import Series
 
 NOMINAL_MS = 1000.0
@@ -49,10 +50,16 @@ def framed(connection: Connection, table: Table, known: Mapping[int, Series]) ->
     series = tuple(known[number] for number in table.order)
     steps = _steps(connection, table.order, table.ticks)
     breaks = _breaks(steps, table.values)
-    found = Frame(table.ticks, series, table.values, table.at_ms, breaks, _gaps(connection, series, table.ticks))
-    return mark_steps(
-        found, [(series[row], int(table.ticks[at]), told) for row, at, told in steps if told in FROM_ZERO]
-    )
+    targets = [one.target for one in series]
+    found = Frame(table.ticks, series, table.values, table.at_ms, breaks, gaps(connection, targets))
+    mark_steps(found, [(series[row], int(table.ticks[at]), told) for row, at, told in steps if told in FROM_ZERO])
+    other = stretches(connection, targets, int(table.ticks[0]), int(table.ticks[-1])) if len(table.ticks) else {}
+    for row, target in enumerate(targets):
+        if target in other:
+            own = own_gaps(table.ticks, float(found.gap_ms[row]), other[target])
+            found.gap_ms[row] = float(np.max(own))
+            keep(found, row, own)
+    return found
 
 
 def _steps(connection: Connection, order: Sequence[int], ticks: Ints) -> list[tuple[int, int, str]]:
@@ -78,13 +85,6 @@ def _breaks(steps: Sequence[tuple[int, int, str]], values: Floats) -> Bools:
         if len(later):
             breaks[row, position + later[0]] = True
     return breaks
-
-
-def _gaps(connection: Connection, series: Sequence[Series], ticks: Ints) -> Floats:
-    """What is a gap of each series in a range that may hold imported hours, which were read less often."""
-    targets = [one.target for one in series]
-    found = gaps(connection, targets)
-    return found if not len(ticks) else widened(connection, targets, found, int(ticks[0]), int(ticks[-1]))
 
 
 def gaps(connection: Connection, targets: Sequence[str]) -> Floats:

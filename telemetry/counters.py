@@ -112,17 +112,28 @@ def trailing_increase(frame: Frame, window_ms: float) -> Floats:
     """Increase of each counter over the window that ends at each sample: float64[series, tick].
 
     The counter is interpolated linearly at the window's start. NaN where there is no sample, where the window
-    reaches before the first one, touches a gap or a restart, or is shorter than the nominal interval.
+    reaches before the first one, touches a gap or a restart, or is shorter than the nominal interval: where that is
+    longer than the window, but was not always, shorter than a step at one of its ends.
     """
     result = np.full(frame.values.shape, np.nan)
     for rows in alike(frame):
         row = rows[0]
         at, values, where = _known(frame, rows)
-        if window_ms < frame.gap_ms[row] / NOMINAL_PER_GAP or len(at) < 2:
+        if len(at) < 2:
             continue
         bad = bad_steps(frame.at_ms[row], frame.breaks[row], ~np.isnan(frame.values[row]), float(frame.gap_ms[row]))
-        result[where] = _window(at, values, bad, window_ms)
+        found = _window(at, values, bad, window_ms)
+        if window_ms < frame.gap_ms[row] / NOMINAL_PER_GAP:
+            found[:, _too_coarse(at, window_ms)] = np.nan
+        result[where] = found
     return result
+
+
+def _too_coarse(at: Floats, window_ms: float) -> Bools:
+    """Whether the window that ends at each instant begins or ends with a step that is longer than itself."""
+    steps = np.diff(at, prepend=-np.inf)
+    begins_in = np.minimum(_before(at, at - window_ms) + 1, len(at) - 1)
+    return np.asarray((steps > window_ms) | (steps[begins_in] > window_ms))
 
 
 def trailing_total(frame: Frame, window_ms: float) -> Floats:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from telemetry.frame import Frame
+from telemetry.gaps import keep
 from telemetry.model import Series
 
 
 def joined(before: Frame, after: Frame) -> Frame:
     """Everything of both; all ticks of the first lie before those of the second.
 
-    A series that only one of them has was not read in the other. What is a gap, the one says whose are longer: hours
-    that were read less often than today are no row of gaps.
+    A series that only one of them has was not read in the other. Hours that were read less often than today are no row
+    of gaps: each keeps its own, see `gaps.keep`.
     """
     if not len(before.ticks) or not len(after.ticks):
         return after if not len(before.ticks) else before
@@ -20,7 +21,7 @@ def joined(before: Frame, after: Frame) -> Frame:
     if after.series != series:
         series = tuple(sorted({*series, *after.series}, key=lambda one: (one.target, one.metric, one.labels)))
         before, after = _of(series, before), _of(series, after)
-    return Frame(
+    found = Frame(
         np.concatenate((before.ticks, after.ticks)),
         series,
         np.concatenate((before.values, after.values), axis=1),
@@ -28,6 +29,10 @@ def joined(before: Frame, after: Frame) -> Frame:
         np.concatenate((before.breaks, after.breaks), axis=1),
         np.fmax(before.gap_ms, after.gap_ms),
     )
+    lengths = len(before.ticks), len(after.ticks)
+    for row in np.flatnonzero(np.abs(before.gap_ms - after.gap_ms) > 0).tolist():
+        keep(found, row, np.repeat((before.gap_ms[row], after.gap_ms[row]), lengths))
+    return found
 
 
 def _of(series: tuple[Series, ...], frame: Frame) -> Frame:

@@ -10,6 +10,8 @@ import pytest
 from storage.imports import Before, ImportedHour, Imports
 from storage.records import Batch, Offset, Row, TargetRow
 from storage.store import Store
+from telemetry.counters import trailing_increase
+from telemetry.frame import Frame
 from telemetry.model import Series
 
 HOUR = 3_600_000
@@ -177,3 +179,28 @@ def test_what_is_a_gap_follows_from_the_range(store: Store) -> None:
     slow = replace(live, interval_ms=60_000)
     store.commit(Batch(targets=[slow]), T0)
     assert store.frame([ENERGY.metric], None, T0, T0 + HOUR - 1).gap_ms.tolist() == [150_000.0]
+
+
+def test_hours_of_today_are_read_as_if_none_of_another_pace_were_beside_them(store: Store) -> None:
+    """Rates over 10 s, and gaps, of a target that is read every second now, in a range with an hour of every 30 s."""
+    assert Imports(store).write(hour_of(0))
+    store.commit(Batch(targets=[TargetRow("spark", "node", "url", 1000, "ok", "", T0, T0, {})]), T0)
+    begin = T0 + HOUR
+    seconds = [number for number in range(60) if not 30 <= number < 35]
+    for number in seconds:
+        record(store, begin + number * 1000, 238.0 + 5 * number, 0.0)
+
+    def rates(frame: Frame) -> list[float | None]:
+        found = trailing_increase(frame, 10_000)[0, frame.ticks >= begin]
+        return [None if np.isnan(rate) else float(rate) for rate in found]
+
+    expected = [50.0 if number >= 10 and not 35 <= number < 45 else None for number in seconds]
+    both = store.frame([ENERGY.metric], None, T0, begin + HOUR)
+    assert both.gap_ms.tolist() == [75_000.0]
+    assert rates(both) == rates(store.frame([ENERGY.metric], None, begin, begin + HOUR)) == expected
+    assert np.isnan(trailing_increase(both, 10_000)[0, both.ticks < begin]).all()
+    assert trailing_increase(both, 60_000)[0, 5] == 4.0
+    assert store.seal("spark", begin, NOW)
+    live = store.summaries([ENERGY.metric], None, begin, begin)
+    assert (live.maximum.tolist(), live.minimum.tolist()) == ([[5.0]], [[5.0]])
+    assert live.seconds.tolist() == [[59.0 + 30.0 - 6.0]]
