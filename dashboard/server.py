@@ -19,7 +19,7 @@ from dashboard.app import create_app
 from dashboard.config import WebConfig
 from dashboard.process import WebProcess, wall_clock
 from dashboard.worker import Worker
-from storage.errors import StoreError, StoreNotReady
+from storage.errors import StoreAway, StoreError, StoreNotReady
 from storage.store import Store, open_store
 
 THREADS = 64
@@ -74,7 +74,7 @@ def wait_for_store(config: WebConfig, clock: Callable[[], int], patience_s: floa
     while True:
         try:
             return open_store(config.store_url, writer=False, now_ms=clock())
-        except StoreNotReady:
+        except (StoreNotReady, StoreAway):
             if time.monotonic() > deadline:
                 raise
             time.sleep(WAIT_STEP_S)
@@ -134,8 +134,8 @@ def run(config: WebConfig) -> int:
     """Serve until SIGTERM or SIGINT; exit status. Refuses, with a sentence, a store that cannot be used."""
     try:
         open_store(config.store_url, writer=False, now_ms=wall_clock()).close()
-    except StoreNotReady:
-        log.warning("there is no store yet; waiting for the collector")
+    except (StoreNotReady, StoreAway) as error:
+        log.warning("waiting for the store: %s", error)
     except StoreError as error:
         sys.stderr.write(f"{error}\n")
         return 1

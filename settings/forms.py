@@ -13,6 +13,9 @@ from urllib.parse import urlsplit
 AGENT_PORT = 9810
 ENGINE_PORT = 8000
 LOG_LEVELS = ("debug", "info", "warning", "error")
+SERVER = "postgresql+psycopg"
+STORES = f"a path, sqlite:///PATH or {SERVER}://USER:PASSWORD@HOST/DATABASE"
+_DATABASE = re.compile(r"/[^/]+$")
 _NAME = re.compile(r"[A-Za-z0-9\[][A-Za-z0-9_.:\[\]-]{0,62}")
 
 
@@ -120,13 +123,15 @@ def _parse_path(raw: object) -> str:
 
 
 def _parse_store(raw: object) -> str:
-    expected = "a path or sqlite:///PATH"
+    expected = STORES
     value = _text(raw, expected)
     scheme, found, rest = value.partition("://")
     if not found:
         return f"sqlite:///{_parse_path(value)}"
     if scheme == "sqlite" and rest.startswith("/") and len(rest) > 1:
         return f"sqlite:///{_parse_path(rest[1:])}"
+    if scheme == SERVER and _DATABASE.search(rest.partition("?")[0]):
+        return value
     raise RefusedError((raw, expected))
 
 
@@ -229,7 +234,7 @@ HOST = Form(_parse_host, shown="a host name or an IP address", metavar="HOST")
 PORT = number(0, 65535, whole=True)
 PATH = Form(_parse_path, shown="a path", metavar="PATH")
 SWITCH = Form(_parse_switch, lambda on: "true" if on else "false", switch=True, shown="true or false")
-STORE = Form(_parse_store, shown="a path or sqlite:///PATH", metavar="URL")
+STORE = Form(_parse_store, shown=STORES, metavar="URL")
 HOSTS = Form(_parse_hosts, " ".join, many=True, metavar="HOST", shown="host names; `*.example.org` stands for a domain")
 GROUPS = Form(
     named_table("NAME=ENGINE,ENGINE", _group),

@@ -18,7 +18,8 @@ from settings.forms import RefusedError
 from settings.table import PREFIX, TABLE, Former, Setting, Settings
 
 FILE = "tachograph.toml"
-_PASSWORD = re.compile(r"(?<=://)([^/@\s:]*):[^/@\s]*@")
+_PASSWORD = re.compile(r"(?<=://)([^/@\s:]*):\S*@")
+_PARAMETER = re.compile(r"(?<=[?&]password=)[^&\s]+")
 
 
 class SettingsError(Exception):
@@ -126,7 +127,7 @@ def _contradictions(values: Mapping[str, Any]) -> list[str]:
 
 def without_password(text: str) -> str:
     """The same text with any password inside a URL blotted out."""
-    return _PASSWORD.sub(r"\1:…@", text)
+    return _PARAMETER.sub("…", _PASSWORD.sub(r"\1:…@", text))
 
 
 def to_environment(settings: Settings) -> dict[str, str]:

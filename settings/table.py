@@ -100,7 +100,7 @@ class Settings:
     store: str = _setting(
         STORE,
         "",
-        "Where samples are kept: an SQLite file.",
+        "Where samples are kept: an SQLite file, or a database on a PostgreSQL server.",
         (*HUB, "demo", "export", "import-prometheus", "backup", "restore", "verify", "runs"),
         shown="tachograph/tachograph.db below $XDG_STATE_HOME (~/.local/state)",
     )

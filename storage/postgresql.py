@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import make_conninfo
 from psycopg.pq import Format
 from psycopg.types.string import StrBinaryDumper, StrDumper
 from sqlalchemy import ColumnElement, Connection, Engine, LargeBinary, Text, cast, create_engine, event, func
@@ -40,7 +40,7 @@ LOOK = "SELECT to_regclass('meta')::bigint"
 LOOK_S = 0.05
 """Longer than it takes to look whether a store is claimed."""
 
-AWAY = "the server of the store {name} does not answer: it is tried again"
+AWAY = "the server of the store {name} does not answer, or does not let us in: it is asked again"
 ERRORS: Mapping[str, tuple[type[errors.StoreError], str]] = {
     "55P03": (errors.StoreBusy, "another process holds the store {name} locked"),
     "40P01": (errors.StoreBusy, "another process holds the store {name} locked"),
@@ -50,6 +50,7 @@ ERRORS: Mapping[str, tuple[type[errors.StoreError], str]] = {
     "42501": (errors.StoreReadOnly, "the store {name} cannot be written: grant its user more rights"),
     "25006": (errors.StoreReadOnly, "the store {name} cannot be written: the server is read-only"),
     "42P01": (errors.StoreGone, "tables of the store {name} were deleted"),
+    "42703": (errors.StoreBroken, "the database {name} belongs to another program: name another"),
     "XX001": (errors.StoreBroken, "the database {name} is damaged: restore a backup"),
     "XX002": (errors.StoreBroken, "an index of the database {name} is damaged: REINDEX it"),
 }
@@ -121,7 +122,14 @@ class Postgresql:
         user = f"{found.username}@" if found.username else ""
         where = found.host or found.query.get("host") or ""
         self._name = f"{found.drivername}://{user}{where}{f':{found.port}' * bool(found.port)}/{found.database or ''}"
-        self._address = found.set(drivername="postgresql").render_as_string(hide_password=False)
+        self._address: dict[str, Any] = {
+            "host": found.host,
+            "port": found.port,
+            "dbname": found.database,
+            "user": found.username,
+            "password": found.password,
+            **{name: ",".join(values) for name, values in found.normalized_query.items()},
+        }
         self._claim: psycopg.Connection[Any] | None = None
         self._turn = threading.Lock()
         self._created: str | None = None
@@ -142,19 +150,17 @@ class Postgresql:
         """Nothing: each transaction begins with it."""
 
     def _connect(self) -> psycopg.Connection[Any]:
-        given = conninfo_to_dict(self._address)
         silence = {"idle": SILENCE_S, "interval": 2, "count": 3}
-        options = [str(given.get("options", "")), f"-c lock_timeout={max(self.busy_ms, 1)}"]
+        options = [str(self._address.get("options", "")), f"-c lock_timeout={max(self.busy_ms, 1)}"]
         options += [f"-c tcp_keepalives_{name}={number}" for name, number in silence.items()]
-        ours = {
+        ours: dict[str, Any] = {
             "application_name": "tachograph",
             "connect_timeout": CONNECT_S,
             "tcp_user_timeout": SILENCE_S * 1000,
             **{f"keepalives_{name}": number for name, number in silence.items()},
         }
-        connection: psycopg.Connection[Any] = psycopg.connect(
-            **{**ours, **given, "options": " ".join(options)}, autocommit=True, cursor_factory=_Binary
-        )
+        address = make_conninfo(**{**ours, **self._address, "options": " ".join(options)})
+        connection: psycopg.Connection[Any] = psycopg.connect(address, autocommit=True, cursor_factory=_Binary)
         for dumper in (_PrintableBinary, _Printable):
             connection.adapters.register_dumper(str, dumper)
         self._recognise(connection)

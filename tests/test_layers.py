@@ -189,7 +189,7 @@ def test_every_folder_has_a_rule() -> None:
 
 def test_every_library_is_required() -> None:
     wanted = {"prometheus_client": "prometheus-client", "pynvml": "nvidia-ml-py", "prometheus_api_client": ""}
-    files = ("requirements.txt", "requirements-parquet.txt")
+    files = ("requirements.txt", "requirements-parquet.txt", "requirements-postgresql.txt")
     lines = [line for name in files for line in (ROOT / name).read_text().splitlines()]
     required = {re.split(r"[\[<>=]", line)[0] for line in lines if line and not line.startswith("#")}
     implied = {"flask", "werkzeug", "requests", "urllib3"}  # Dash and prometheus-api-client bring them, and promise to

@@ -215,7 +215,7 @@ def test_everything_wrong_is_said_at_once(tmp_path: Path) -> None:
             f"{file}: there is no setting demo_nodes; did you mean nodes?",
             "keep_hours: 'long' is wrong, expected a number from 1 to 87600",
             "TACHOGRAPH_INTERVAL_S: '0.1' is wrong, expected a number from 0.2 to 60",
-            "TACHOGRAPH_STORE: 'mysql://ann:…@db/x' is wrong, expected a path or sqlite:///PATH",
+            "TACHOGRAPH_STORE: 'mysql://ann:…@db/x' is wrong, expected a path, sqlite:///PATH or postgresql+psycopg://USER:PASSWORD@HOST/DATABASE",
             "TACHOGRAPH_HOST: 'http://x' is wrong, expected a host name or an IP address, without scheme and port",
             "--port: '80a' is wrong, expected a whole number from 0 to 65535",
             "--node: 'http://x#y' is wrong, expected an address such as http://10.0.0.1:8000, "
@@ -263,10 +263,12 @@ def test_stores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert store("sqlite:///a") == f"sqlite:///{tmp_path}/a"
     assert store("sqlite:///a.db") == f"sqlite:///{tmp_path}/a.db"
     assert store("sqlite:////srv/a.db") == "sqlite:////srv/a.db"
-    for wrong in ("sqlite://", "sqlite:///", "sqlite://x", "postgresql://db/t", "http://x/y"):
-        assert refused(tmp_path, {"store": wrong}) == [
-            f"--store: {wrong!r} is wrong, expected a path or sqlite:///PATH"
-        ]
+    for server in ("ann:p%40w@db:5433/x", "/x", "ann@/x?host=/run/postgresql"):
+        assert store(f"postgresql+psycopg://{server}") == f"postgresql+psycopg://{server}"
+    expected = "a path, sqlite:///PATH or postgresql+psycopg://USER:PASSWORD@HOST/DATABASE"
+    wrongs = ("sqlite://", "sqlite:///", "sqlite://x", "postgresql://db/t", "http://x/y")
+    for wrong in (*wrongs, *(f"postgresql+psycopg://{end}" for end in ("", "db", "db/", "db?host=/x"))):
+        assert refused(tmp_path, {"store": wrong}) == [f"--store: {wrong!r} is wrong, expected {expected}"]
 
 
 def test_hosts(tmp_path: Path) -> None:
@@ -348,4 +350,6 @@ def test_the_table_is_whole() -> None:
 
 def test_passwords_do_not_show() -> None:
     assert without_password("postgresql://ann:p:w@db/x") == "postgresql://ann:…@db/x"
+    assert without_password("postgresql://ann:p@w/@db/x y://a:b@c") == "postgresql://ann:…@db/x y://a:…@c"
     assert without_password("postgresql://ann@db/x") == "postgresql://ann@db/x"
+    assert without_password("postgresql://h/x?password=a@b&b=c") == "postgresql://h/x?password=…&b=c"

@@ -12,7 +12,7 @@ from dashboard.api.lists import encoded
 from dashboard.api.parameters import ParameterError
 from dashboard.process import MOST_MINUTES, WebProcess
 from dashboard.security import refusal
-from storage.errors import StoreBusy, StoreError, StoreGone
+from storage.errors import StoreAway, StoreBusy, StoreError, StoreGone
 from telemetry import catalog
 from telemetry.model import Kind, Metric, Ratio
 
@@ -132,4 +132,4 @@ def register_refusals(routes: Blueprint) -> None:
 
     @routes.errorhandler(StoreError)
     def store_trouble(error: StoreError) -> Response:
-        return refusal(503 if isinstance(error, (StoreBusy, StoreGone)) else 500, str(error))
+        return refusal(503 if isinstance(error, (StoreAway, StoreBusy, StoreGone)) else 500, str(error))

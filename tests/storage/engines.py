@@ -8,5 +8,3 @@ ENGINES = ("sqlite", "postgresql")
 
 sqlite_only = pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
 """What a test looks at is a matter of SQLite's file."""
-postgresql_only = pytest.mark.parametrize("engine", ["postgresql"], indirect=True)
-"""What a test looks at is a matter of the server."""
