@@ -11,7 +11,7 @@ from typing import Any
 
 from dashboard import formatting
 from dashboard.api import parameters
-from dashboard.api import runs as route
+from dashboard.api import run_answers as route
 from dashboard.api.parameters import ParameterError
 from dashboard.run_numbers import RunNumbers
 from dashboard.sources import Sources

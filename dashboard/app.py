@@ -12,7 +12,7 @@ import flask
 from dashboard import theme
 from dashboard.layout.first import first_screen
 from dashboard.layout.shell import shell
-from dashboard.pages import cluster, explore, missing, node, status
+from dashboard.pages import cluster, explore, missing, node, run, runs, status
 from dashboard.security import script_json
 from dashboard.services import Services
 
@@ -87,7 +87,7 @@ def create_app(services: Services, **options: Any) -> dash.Dash:
         use_pages=True,
         pages_folder="",
         assets_folder=str(ASSETS),
-        assets_path_ignore=["live", "explore"],
+        assets_path_ignore=["live", "explore", "runs"],
         update_title=None,
         title="Tachograph",
         serve_locally=True,
@@ -99,6 +99,8 @@ def create_app(services: Services, **options: Any) -> dash.Dash:
     status.register(app, services)
     node.register(app, services)
     explore.register(app)
+    runs.register()
+    run.register(app, services)
     missing.register()
     app.layout = shell(services.demo_control)
     _prepare(app, before)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dashboard.api import latest as latest_route
+from dashboard.api import run_answers as runs_route
 from dashboard.api import series as series_route
 from dashboard.api import status as status_route
 from dashboard.api.lists import plain
@@ -26,11 +27,13 @@ from dashboard.run_numbers import RunNumbers
 from dashboard.services import Answer
 from dashboard.sources import Sources
 from pipeline.tail import Tail
+from storage.records import RunFilter
 from storage.store import Store
 from telemetry import catalog
 
 LOADING = Sentence("unknown", "Loading what was recorded")
 MOST_MINUTES = SHOWN_MS / 60_000
+LIVE_RUN = "live"
 SHARED_MS = 1_000
 """A bootstrap is shared by all who ask for the same time span within this time."""
 MOST_KEPT = 4
@@ -151,6 +154,14 @@ class WebProcess:
         asked = series_route.Asked(metric_named(metric), start_ms, end_ms, points, node=node)
         found: dict[str, Any] = plain(series_route.series(asked, self.sources))
         return found
+
+    def run(self, number: str) -> Answer | None:
+        """As /api/v1/runs/ID, “live” for the newest that goes on; None where there is no such run."""
+        if number == LIVE_RUN:
+            found = next(iter(self.sources.store.runs(RunFilter(live=True))), None)
+        else:
+            found = self.sources.store.run(int(number)) if number.isdecimal() and len(number) < 10 else None
+        return None if found is None else runs_route.one(self.sources, self.run_numbers, found, {})
 
     def absences(self) -> Answer:
         """As /api/v1/absences: those of the last day."""

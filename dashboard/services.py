@@ -36,3 +36,6 @@ class Services(Protocol):
 
     def absences(self) -> Answer:
         """{absences: [{target, metric, from, to, reason}]}, newest first, as /api/v1/absences; `to` None: it lasts."""
+
+    def run(self, number: str) -> Answer | None:
+        """{run, stretch, why, fingerprint, summary, marks, events}, as /api/v1/runs/ID; None: there is no such run."""

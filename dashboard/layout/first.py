@@ -11,7 +11,7 @@ from dash.development.base_component import Component
 
 from dashboard.layout.shell import bar
 from dashboard.layout.static import Raw, render
-from dashboard.pages import cluster, explore, node, status
+from dashboard.pages import cluster, explore, node, run, runs, status
 
 Message = Mapping[str, Any]
 
@@ -24,6 +24,10 @@ def page_at(path: str) -> Component | None:
         return status.page()
     if path == explore.PATH:
         return explore.page()
+    if path == runs.PATH:
+        return runs.page(grid=False)
+    if path.startswith(run.PREFIX):
+        return run.page(unquote(path.removeprefix(run.PREFIX)))
     return node.page(unquote(path.removeprefix(node.PREFIX))) if path.startswith(node.PREFIX) else None
 
 

@@ -15,12 +15,14 @@ from telemetry.catalog import ratios as quotients
 
 SPARK = {"data-spark": "decode", "role": "img", "aria-label": "Decode speed of the last five minutes"}
 
+RUN = html.A("Run", href="/runs/live", className="inside run-link", title="The run that goes on, from its beginning")
+
 
 def speed() -> Component:
     """Decode and prefill: the largest figures of the page."""
     decode = html.Section(
         [
-            html.Div([html.H2("Decode"), cell("phase", "chip")], className="head"),
+            html.Div([html.H2("Decode"), cell("phase", "chip"), RUN], className="head"),
             html.Div([cell("decode.now", "hero"), html.Canvas(className="spark", **SPARK)], className="figure"),
             noted(
                 "mean ",

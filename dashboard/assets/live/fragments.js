@@ -95,6 +95,11 @@ export function lookForFragments() {
   }
 }
 
+// Look again at once.
+export function refresh(place) {
+  load(place.dataset.fragment);
+}
+
 export function startFragments() {
   document.addEventListener("toggle", (event) => {
     const place = event.target.open && event.target.querySelector?.("[data-fragment]");

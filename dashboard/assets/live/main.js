@@ -5,7 +5,8 @@ import { showAge } from "./age.js";
 import { Cards } from "./cards.js";
 import { Faults } from "./faults.js";
 import { drop } from "./figure.js";
-import { lookForFragments, startFragments } from "./fragments.js";
+import { startOrders } from "../runs/orders.js";
+import { lookForFragments, refresh, startFragments } from "./fragments.js";
 import { Charts } from "./history.js";
 import { FleetMap } from "./map.js";
 import { Plots } from "./plots.js";
@@ -19,7 +20,7 @@ const MINUTES = 15, KEEP_MS = MINUTES * 60000, AGE_MS = 1000;
 const VIEWS = [Plots, FleetMap, Cards, Tiles];
 const state = new State();
 const waiting = [];
-let charts = null, faults = null, explore = null, views = [], root = null, linked = true, drawn = 0, cost = 0, asked = false, fresh = null;
+let charts = null, faults = null, explore = null, runs = null, views = [], root = null, linked = true, drawn = 0, cost = 0, asked = false, fresh = null;
 
 function mount(next) {
   if (next === root) return;
@@ -41,6 +42,12 @@ function mountCharts(place) {
 function mountExplore(place) {
   if (place) explore ??= import("../explore/main.js");
   explore?.then(({ mount }) => mount(place, () => state.message?.tick ?? null));
+}
+
+// So are those of the list of runs, which is shown once its grid is there.
+function mountRuns(place) {
+  if (place) runs ??= import("../runs/list.js");
+  runs?.then(({ mount }) => mount(place));
 }
 
 function draw() {
@@ -93,6 +100,7 @@ function watch() {
     mount(live ?? first?.querySelector("[data-live-root]") ?? null);
     mountCharts(entry.querySelector("[data-series-node]"));
     mountExplore(entry.querySelector("[data-explore]") ?? first?.querySelector("[data-explore]") ?? null);
+    mountRuns(entry.querySelector("[data-runs]"));
     lookForFragments();
     const panel = entry.querySelector("[data-faults]");
     if (panel) faults ??= new Faults(panel, () => state.message?.nodes.map((node) => node.name) ?? []);
@@ -124,6 +132,7 @@ document.addEventListener("click", (event) => {
 function begin() {
   startTheme();
   startFragments();
+  startOrders((form) => refresh(form.closest("[data-fragment]")));
   startLinks();
   fresh = JSON.parse(document.getElementById("snapshot").textContent);
   watch();

@@ -1,0 +1,131 @@
+"""Answers about runs: the list, one with its numbers, what became of an order. docs/api.md describes them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from dashboard.api import parameters
+from dashboard.api.parameters import ParameterError
+from dashboard.run_numbers import RunNumbers
+from dashboard.sources import Sources
+from pipeline import orders
+from runs.model import Run
+from storage.records import RunFilter
+
+KNOWN = ("deployment", "state", "baseline", "pinned", "tag", "label", "text", "start", "end", "limit", "offset")
+DEFAULT_LIMIT, MOST = 1_000, 10_000
+WAIT_S, LOOK_S = 4.0, 0.05
+"""How long an answer waits for the collector to carry an order out, and how often it looks."""
+SILENT = "The collector has not carried this out yet: it is busy, or does not run."
+
+
+def run_json(run: Run) -> dict[str, Any]:
+    """A run without its numbers."""
+    return {
+        "id": run.id,
+        "deployment": run.deployment,
+        "name": run.name,
+        "model": run.model,
+        "start": run.start_ms,
+        "end": run.end_ms,
+        "live": run.live,
+        "began": run.began,
+        "ended": run.ended,
+        "by": run.by,
+        "engines": [one.name for one in run.engines],
+        "labels": dict(run.labels),
+        "tags": list(run.tags),
+        "note": run.note,
+        "trim_start": run.trim_start_ms,
+        "trim_end": run.trim_end_ms,
+        "baseline": run.baseline,
+        "pinned": run.pinned,
+        "nodes": None if run.nodes is None else list(run.nodes),
+        "measured": run.measured.to_json(),
+    }
+
+
+def wanted(given: Mapping[str, str], now_ms: int) -> RunFilter:
+    """The filter that parameters ask for."""
+    state = parameters.one_of("state", given["state"], ("live", "ended")) if "state" in given else None
+    instants = {
+        name: parameters.instant_ms(name, given[name], now_ms) if name in given else None for name in ("start", "end")
+    }
+    flags = {name: parameters.flag(name, given[name]) if name in given else None for name in ("baseline", "pinned")}
+    return RunFilter(
+        deployment=given.get("deployment"),
+        live=None if state is None else state == "live",
+        tag=given.get("tag"),
+        labels=_labels(given.get("label")),
+        text=given.get("text"),
+        start_ms=instants["start"],
+        end_ms=instants["end"],
+        **flags,
+    )
+
+
+def _labels(given: str | None) -> dict[str, str]:
+    if given is None:
+        return {}
+    pairs = [one.partition(":") for one in given.split(",")]
+    if not all(key and colon for key, colon, _ in pairs):
+        raise parameters.bad("label", given, "KEY:VALUE, or several with commas between")
+    return {key: value for key, _, value in pairs}
+
+
+def listed(sources: Sources, numbers: RunNumbers, given: Mapping[str, str]) -> dict[str, Any]:
+    """{runs, total}: those that go on first, then the newest; each with its key numbers, null while it has none."""
+    limit = parameters.integer("limit", given.get("limit", str(DEFAULT_LIMIT)), 1, MOST)
+    offset = parameters.integer("offset", given.get("offset", "0"))
+    found = sorted(sources.store.runs(wanted(given, sources.now_ms())), key=lambda run: not run.live)
+    shown = found[offset : offset + limit]
+    heads = numbers.headlines(shown)
+    return {"runs": [{**run_json(run), "numbers": heads.get(run.id)} for run in shown], "total": len(found)}
+
+
+def one(sources: Sources, numbers: RunNumbers, run: Run, given: Mapping[str, str]) -> dict[str, Any]:
+    """{run, stretch, why, fingerprint, summary, marks, events} of a run, or of a stretch of it."""
+    now = sources.now_ms()
+    start, end = (parameters.instant_ms(name, given[name], now) if name in given else None for name in ("start", "end"))
+    try:
+        found = numbers.of(run, start, end)
+    except ValueError as error:
+        raise ParameterError(f"{str(error)[0].upper()}{str(error)[1:]}.") from error
+    return {
+        "run": run_json(run),
+        "stretch": [found.start_ms, found.end_ms],
+        "why": found.why,
+        "fingerprint": list(found.fingerprint),
+        "summary": list(found.sections),
+        "marks": [{"t": mark.at_ms, "kind": mark.kind, "text": mark.text} for mark in sources.store.marks(run.id)],
+        "events": numbers.events(run),
+    }
+
+
+def order(sources: Sources, given: Any) -> tuple[dict[str, Any], int]:
+    """Queue what a request's body asks for and wait a moment for it: (answer, status)."""
+    if not isinstance(given, dict) or not isinstance(given.get("kind"), str):
+        raise ParameterError("Send an object: {“kind”: “rename”, “run”: 1, “name”: …}.")
+    kind = given["kind"]
+    try:
+        payload = orders.check(kind, {name: value for name, value in given.items() if name != "kind"})
+    except ValueError as error:
+        raise ParameterError(f"{str(error)[0].upper()}{str(error)[1:]}.") from error
+    number = sources.store.enqueue(orders.PREFIX + kind, payload, sources.now_ms())
+    deadline = time.monotonic() + WAIT_S
+    while time.monotonic() < deadline:
+        found = outcome(sources, number)
+        if found["applied"] is not None:
+            return found, 200 if found["error"] is None else 409
+        time.sleep(LOOK_S)
+    return {**outcome(sources, number), "why": SILENT}, 202
+
+
+def outcome(sources: Sources, number: int) -> dict[str, Any]:
+    """{command, applied, error} of a command; ParameterError where there is none about runs."""
+    found = sources.store.command(number)
+    if found is None or not found.kind.startswith(orders.PREFIX):
+        raise ParameterError(f"There is no command {number}.", 404)
+    return {"command": number, "applied": found.applied_ms, "error": found.error}

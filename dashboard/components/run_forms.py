@@ -1,0 +1,106 @@
+"""Forms of a run: what people do to it. `assets/runs/orders.js` sends them as commands and writes the answer beside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.components.table import panel
+from dashboard.layout.static import Raw
+
+MEASURED = (
+    ("concurrency", "Concurrency", "8 at once"),
+    ("corpus", "Corpus", "ShareGPT"),
+    ("prompt_length", "Prompt length", "1,024 tokens"),
+    ("answer_length", "Answer length", "256 tokens"),
+    ("tool", "Tool", "vllm bench serve"),
+)
+"""Fields of the form “how measured”: name, label, example."""
+
+
+def form(kind: str, run: int, *parts: str, button: str, ask: str = "", then: str = "") -> Raw:
+    """A form that sends one kind of command. ask: what is asked before; then: where to go when it is done."""
+    extra = "".join(f' data-{name}="{escape(text)}"' for name, text in (("ask", ask), ("then", then)) if text)
+    return Raw(
+        f'<form class="order" data-run-order="{escape(kind)}" data-run="{run}"{extra}>{"".join(parts)}'
+        f'<button type="submit" class="plain">{escape(button)}</button>'
+        '<span class="note" role="status" data-said></span></form>'
+    )
+
+
+def entry(name: str, label: str, value: str = "", example: str = "", how: str = "text", base: int | None = None) -> str:
+    """A labelled line of text. how: what the script makes of it; base: the instant that it counts from."""
+    since = "" if base is None else f' data-base="{base}"'
+    return (
+        f'<label><span class="label">{escape(label)}</span><input name="{escape(name)}" value="{escape(value)}" '
+        f'placeholder="{escape(example)}" data-as="{how}"{since} autocomplete="off"></label>'
+    )
+
+
+def fixed(name: str, value: str, how: str = "json") -> str:
+    """A value that is sent along."""
+    return f'<input type="hidden" name="{escape(name)}" value="{escape(value)}" data-as="{how}">'
+
+
+def switch(run: Mapping[str, Any], kind: str, field: str, on: str, off: str) -> Raw:
+    """A button that turns something on or off."""
+    return form(kind, run["id"], fixed("on", "false" if run[field] else "true"), button=off if run[field] else on)
+
+
+def controls(run: Mapping[str, Any]) -> Component:
+    """Buttons at once; everything that needs typing behind one click."""
+    number = run["id"]
+    buttons = [form("stop", number, button="Stop")] if run["live"] else []
+    buttons += [
+        switch(run, "pin", "pinned", "Keep its samples", "Keep its samples no longer"),
+        switch(run, "baseline", "baseline", "Make it the baseline", "Baseline no longer"),
+    ]
+    if not run["live"]:
+        ask = "Delete this run and what was worked out of it? Its samples stay."
+        buttons.append(form("delete", number, button="Delete", ask=ask, then="/runs"))
+    return panel(
+        "Do",
+        html.Div(buttons, className="orders"),
+        html.Details(
+            [html.Summary("Name, tags, notes, how it was measured …"), html.Div(typed(run), className="orders typed")]
+        ),
+    )
+
+
+def typed(run: Mapping[str, Any]) -> list[Any]:
+    """Forms with fields."""
+    number = run["id"]
+    area = f'<textarea name="text" rows="3" data-as="text">{escape(run["note"])}</textarea>'
+    note = f'<label class="wide"><span class="label">Note</span>{area}</label>'
+    measured = [
+        entry(f"measured.{name}", label, run["measured"].get(name, ""), example) for name, label, example in MEASURED
+    ]
+    tags = [
+        form("tag", number, fixed("tag", tag, "text"), fixed("on", "false"), button=f"Take off “{tag}”")
+        for tag in run["tags"]
+    ]
+    labels = [
+        form("label", number, fixed("key", key, "text"), fixed("value", "null"), button=f"Take off “{key}”")
+        for key in sorted(run["labels"])
+    ]
+    start = "" if run["trim_start"] is None else f"{(run['trim_start'] - run['start']) / 1000:g}"
+    trim = [entry("start_ms", "Leave out, seconds at the start", start, "0", "after", run["start"])]
+    if not run["live"]:
+        end = "" if run["trim_end"] is None else f"{(run['end'] - run['trim_end']) / 1000:g}"
+        trim.append(entry("end_ms", "Seconds at the end", end, "0", "before", run["end"]))
+    nodes = ", ".join(run["nodes"] or ())
+    return [
+        form("rename", number, entry("name", "Name", run["name"]), button="Rename"),
+        form("tag", number, entry("tag", "Tag", "", "fp8"), button="Add"),
+        *tags,
+        form("label", number, entry("key", "Label", "", "drafts"), entry("value", "Value", "", "7"), button="Add"),
+        *labels,
+        form("trim", number, *trim, button="Trim"),
+        form("nodes", number, entry("nodes", "Nodes taking part", nodes, "by evidence", "list"), button="Set"),
+        form("note", number, note, button="Save the note"),
+        form("measured", number, *measured, button="Save how it was measured"),
+    ]

@@ -1,0 +1,70 @@
+"""Runs: the list of them. The grid is filled by `assets/runs`, which asks the API; no callback of Dash is involved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dash
+import dash_ag_grid
+import orjson
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.pages.explore import configuration
+from runs.speed import DECODE_MEAN, DECODE_PEAK, LENGTH, PREFILL_THROUGHPUT
+from telemetry.model import Unit
+
+PATH = "/runs"
+GRID = "runs-grid"
+NUMBERS: tuple[tuple[str, str, Unit, str], ...] = (
+    ("speed.decode_mean", "Decode", Unit.TOKENS_PER_SECOND, DECODE_MEAN.definition),
+    ("speed.decode_peak", "Peak 10 s", Unit.TOKENS_PER_SECOND, DECODE_PEAK.definition),
+    ("speed.prefill_throughput", "Prefill", Unit.TOKENS_PER_SECOND, PREFILL_THROUGHPUT.definition),
+    ("speed.seconds", "Length", Unit.SECONDS, LENGTH.definition),
+    ("requests.output", "Tokens out", Unit.TOKENS, "Output tokens of the run."),
+    ("requests.finished", "Requests", Unit.REQUESTS, "Requests that finished in the run."),
+    ("phases.running_mean", "Running", Unit.REQUESTS, "Requests running, mean over time."),
+    ("nodes.took_part", "Nodes", Unit.COUNT, "Nodes that took part."),
+)
+"""Columns of numbers: key in the API's answer, head, unit, and what they mean."""
+
+
+def columns() -> dict[str, Any]:
+    """What the script needs to draw the grid: numbers with their units, and the formatter's tables."""
+    told = [{"path": path, "head": head, "unit": unit.value, "told": text} for path, head, unit, text in NUMBERS]
+    known = configuration()
+    return {
+        "numbers": told,
+        **{name: known[name] for name in ("ladders", "seconds", "words", "clock") if name in known},
+    }
+
+
+def page(grid: bool = True) -> Component:
+    """The page. grid: False while scripts are not there yet, so that it can be written as plain HTML."""
+    inner = (
+        dash_ag_grid.AgGrid(
+            id=GRID,
+            columnDefs=[],
+            rowData=[],
+            getRowId="params.data.key",
+            dashGridOptions={"animateRows": False, "suppressFieldDotNotation": True},
+            style={"height": None, "width": "100%"},
+        )
+        if grid
+        else html.P("Loading the runs", className="note")
+    )
+    head = html.Div(
+        [
+            html.H1("Runs"),
+            html.Div("", className="runs-search", **{"data-runs-search": ""}),
+            html.Span("", className="note", role="status", **{"data-runs-count": ""}),
+        ],
+        className="page-head",
+    )
+    data = orjson.dumps(columns()).decode()
+    return html.Div([head, html.Div(inner, className="runs-grid")], className="page runs", **{"data-runs": data})
+
+
+def register() -> None:
+    """Bind the page to /runs."""
+    dash.register_page("runs", path=PATH, title="Runs · Tachograph", name="Runs", layout=lambda **_: page())

@@ -1,0 +1,205 @@
+"""Runs over HTTP: a collector's chronicle behind a real store, people in front of it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from dashboard.api import run_answers
+from pipeline import digest
+from pipeline.chronicle import Chronicle, chronicle_of
+from pipeline.inbox import Inbox
+from runs.detect import Detector
+from runs.model import Mark, Run
+from runs.subject import Member
+from storage.records import Batch, DetectorState, RunMark
+from tests.web.conftest import MakeWeb, MakeWorld, Web
+from tests.web.world import HEAD, World, tick
+
+MEMBER = Member(HEAD, "0", "moonshotai/Kimi-K3")
+
+
+def run(number: int, first: int, last: int | None, **fields: Any) -> Run:
+    """A run of the world's deployment from one tick to another."""
+    end = None if last is None else tick(last)
+    name, model = f"Kimi-K3 #{number}", "moonshotai/Kimi-K3"
+    return Run(number, "Kimi-K3", name, tick(first), end, model=model, engines=(MEMBER,), **fields)
+
+
+def keep(world: World, *runs: Run) -> None:
+    """Put runs into the store, as the collector does, and settle those that ended."""
+    world.writer.commit(Batch(runs=runs), world.now)
+    for one in world.writer.unsettled_runs(digest.SUMMARY):
+        assert digest.settle(world.writer, one)
+
+
+@contextmanager
+def collecting(world: World) -> Iterator[None]:
+    """A collector that does nothing but carry out what people ask."""
+    detector = Detector()
+    detector.start(tick(40))
+    state = {"detector": detector.to_json(), "members": [], "last_id": 2}
+    world.writer.commit(Batch(detectors=[DetectorState("Kimi-K3", state)]), world.now)
+    chronicle: Chronicle = chronicle_of(world.writer)
+    inbox, stop = Inbox(world.writer), threading.Event()
+
+    def tick_on() -> None:
+        while not stop.wait(0.02):
+            inbox.fetch()
+            told = chronicle.tick(world.now, {}, [], {}, inbox.take())
+            batch = Batch(
+                runs=list(told.runs.values()), marks=told.marks, runs_deleted=told.deleted, commands=told.commands
+            )
+            world.writer.commit(batch, world.now)
+
+    thread = threading.Thread(target=tick_on)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+@pytest.fixture
+def web(make_world: MakeWorld, make_web: MakeWeb) -> Web:
+    """A minute of the world; two runs of it, one of which goes on."""
+    world = make_world()
+    world.run(0, 60)
+    keep(world, run(1, 10, 30, tags=("good",), labels={"drafts": "7"}), run(2, 40, None))
+    web = make_web(world)
+    web.step()
+    return web
+
+
+def entry(found: Any, section: str, key: str) -> Any:
+    """Value of an entry in an answer."""
+    entries = next(one["entries"] for one in found["summary"] if one["key"] == section)
+    return next(one["value"] for one in entries if one["key"] == key)
+
+
+def test_the_list_has_the_live_run_on_top_and_key_numbers(web: Web) -> None:
+    found = web.get("runs")
+    assert found["total"] == 2
+    assert [(one["id"], one["live"]) for one in found["runs"]] == [(2, True), (1, False)]
+    numbers = found["runs"][1]["numbers"]
+    assert numbers["speed.decode_mean"] == pytest.approx(20.0)
+    assert (numbers["requests.output"], numbers["speed.seconds"], numbers["nodes.took_part"]) == (400, 20, 4)
+    assert found["runs"][0]["numbers"]["requests.output"] == 400
+
+
+@pytest.mark.parametrize(
+    ("query", "ids"),
+    [
+        ("state=live", [2]),
+        ("state=ended", [1]),
+        ("tag=good", [1]),
+        ("tag=bad", []),
+        ("label=drafts:7", [1]),
+        ("label=drafts:8", []),
+        ("text=KIMI-K3%20%231", [1]),
+        ("deployment=Kimi-K3", [2, 1]),
+        ("deployment=other", []),
+        ("baseline=1", []),
+        ("pinned=0", [2, 1]),
+        (f"end={tick(39)}", [1]),
+        (f"start={tick(31)}", [2]),
+        (f"start={tick(30)}&end={tick(40)}", [2, 1]),
+        ("limit=1", [2]),
+        ("limit=1&offset=1", [1]),
+    ],
+)
+def test_filters(web: Web, query: str, ids: list[int]) -> None:
+    assert [one["id"] for one in web.get(f"runs?{query}")["runs"]] == ids
+
+
+def test_one_run_and_a_stretch_of_it(web: Web) -> None:
+    web.world.writer.commit(Batch(marks=[RunMark(1, Mark(tick(12), "note", "fan on"))]), web.world.now)
+    found = web.get("runs/1")
+    assert (found["stretch"], found["why"]) == ([tick(10), tick(30)], "")
+    assert entry(found, "requests", "output") == 400
+    assert next(one["value"] for one in found["fingerprint"] if one["key"] == "model") == "moonshotai/Kimi-K3"
+    assert found["marks"] == [{"t": tick(12), "kind": "note", "text": "fan on"}]
+    part = web.get(f"runs/1?start={tick(15)}&end={tick(20)}")
+    assert (part["stretch"], entry(part, "requests", "output")) == ([tick(15), tick(20)], 100)
+    assert web.get(f"runs/1?start={tick(0)}&end={tick(99)}")["stretch"] == [tick(10), tick(30)]
+    refused = web.get(f"runs/1?start={tick(31)}&end={tick(40)}", 400)
+    assert refused == {"error": "Nothing of the run lies between “start” and “end”."}
+    assert web.get("runs/9", 404) == {"error": "There is no run 9."}
+
+
+def test_a_run_that_goes_on_has_numbers_up_to_now(web: Web) -> None:
+    assert entry(web.get("runs/2"), "requests", "output") == 400
+    web.world.run(61, 75)
+    web.step()
+    assert entry(web.get("runs/2"), "requests", "output") == 700
+
+
+def test_charts_are_kept(web: Web) -> None:
+    found = web.get("runs/1/charts")
+    assert (found["start"], found["step_ms"]) == (tick(10), 10_000)
+    power = [one["v"] for one in found["series"] if one["target"] == "cluster"]
+    assert [206.0, 206.0, 206.0] in power
+    assert "no charts yet" in web.get("runs/2/charts", 404)["error"]
+
+
+def test_numbers_outlive_the_samples(web: Web) -> None:
+    before = web.get("runs/1")["summary"]
+    for target in list(web.world.series):
+        web.world.writer.seal(target, tick(0) - tick(0) % 3_600_000, tick(0) + 7_200_000)
+    assert web.world.writer.forget(tick(0) + 7_200_000) > 0
+    assert web.get("runs/1")["summary"] == before
+    told = web.get(f"runs/1?start={tick(15)}&end={tick(20)}")
+    assert (told["summary"], told["why"]) == ([], digest.GIVEN_UP)
+
+
+def test_commands_are_carried_out(web: Web) -> None:
+    post: Callable[..., Any] = lambda body: web.client.post("/api/v1/runs/commands", json=body)  # noqa: E731
+    with collecting(web.world):
+        done = post({"kind": "rename", "run": 1, "name": "with drafts"})
+        refused = post({"kind": "delete", "run": 2})
+        unknown = post({"kind": "stop", "run": 9})
+        trimmed = post({"kind": "trim", "run": 1, "start_ms": tick(20), "end_ms": None})
+    assert (done.status_code, done.json["error"]) == (200, None)
+    assert (refused.status_code, refused.json["error"]) == (409, "run 2 goes on: stop it first")
+    assert (unknown.status_code, unknown.json["error"]) == (409, "there is no run 9")
+    assert trimmed.status_code == 200
+    assert web.get("runs/1")["run"]["name"] == "with drafts"
+    assert web.get("runs/1")["why"].startswith("its numbers are worked out")
+    keep(web.world)
+    assert entry(web.get("runs/1"), "requests", "output") == 200
+    assert web.get(f"runs/commands/{done.json['command']}") == done.json
+    assert web.get("runs/commands/999", 404) == {"error": "There is no command 999."}
+
+
+def test_a_collector_that_does_not_run_is_told(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_answers, "WAIT_S", 0.1)
+    answer = web.client.post("/api/v1/runs/commands", json={"kind": "pin", "run": 1})
+    assert (answer.status_code, answer.json["applied"], answer.json["why"]) == (202, None, run_answers.SILENT)
+
+
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        ([], "Send an object"),
+        ({"kind": 1}, "Send an object"),
+        ({"kind": "sing"}, "There is no command “sing”"),
+        ({"kind": "rename", "run": "1", "name": "x"}, "“run” is '1', expected a whole number."),
+    ],
+)
+def test_what_cannot_be_asked(web: Web, body: Any, error: str) -> None:
+    answer = web.client.post("/api/v1/runs/commands", json=body)
+    assert answer.status_code == 400
+    assert answer.json["error"].startswith(error)
+
+
+def test_only_our_own_page_may_ask(web: Web) -> None:
+    body = {"kind": "delete", "run": 1}
+    foreign = {"Origin": "http://elsewhere.example"}
+    assert web.client.post("/api/v1/runs/commands", json=body, headers=foreign).status_code == 403
+    assert web.client.post("/api/v1/runs/commands", data="kind=delete").status_code == 415
+    assert web.world.writer.pending_commands() == []
