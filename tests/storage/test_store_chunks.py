@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pcodec import standalone
 
-from storage.chunks import FAMILIES, decode, encode, pack, unpack
+from storage.chunks import CONFIGS, FAMILIES, SUM, decode, encode, pack, unpack
 from storage.errors import StoreBroken
 
 NAN, INF = math.nan, math.inf
@@ -162,3 +163,15 @@ def test_what_has_no_blob() -> None:
     assert np.isnan(into).all()
     with pytest.raises(StoreBroken, match=f"{WHAT} is damaged: it is constant, but has no number"):
         decode("constant", None, None, into, WHAT)
+
+
+def test_the_smallest_of_what_pcodec_can_do_is_kept() -> None:
+    random = np.random.default_rng(4)
+    rare = np.cumsum(random.random(3600) < 0.002) * 13_000_000
+    smooth = np.rint(1e9 + 4096 * np.cumsum(np.cumsum(random.normal(0, 3, 3600)))).astype(np.int64)
+    noise = random.integers(0, 6, 3600)
+    for numbers, most in ((rare, 90), (smooth, 7200), (noise, 1300)):
+        sizes = [len(standalone.simple_compress(numbers, config)) for config in CONFIGS]
+        blob = pack(numbers, "pco")
+        assert len(blob) == min(sizes) + SUM.size < most
+        assert (unpack("pco", blob, 3600, WHAT) == numbers).all()
