@@ -137,17 +137,20 @@ CASES: list[tuple[str, str, Any]] = [
     ("ask", "[false, true].map((counts) => m.questions({ nodes: [], engines: [], deployments: [], labels: {}, counts },"
      " { name: 'x', scope: 'node', labels: [], kind: 'counter' })[0])",
      [{"metric": "x", "rate": "1"}, {"metric": "x"}]),
-    ("export", f"m.exportWords({VIEW}, [{{ name: 'x', scope: 'node', labels: ['gpu'], kind: 'gauge' }}], [0, 1000], 9)",
+    ("export", f"m.exportWords({VIEW}, [{{ name: 'x', scope: 'node', labels: ['gpu'], kind: 'gauge' }}], [0, 1000],"
+     " { points: '9' })",
      {"metric": "x", "node": "n,o", "start": "1970-01-01T00:00:00.000Z", "end": "1970-01-01T00:00:01.000Z",
       "label": "gpu:0", "points": "9"}),
     ("export", f"m.exportWords({VIEW}, [{{ name: 'x', scope: 'engine', labels: [], kind: 'counter' }}], [0, 1], null)",
      {"metric": "x", "start": "1970-01-01T00:00:00.000Z", "end": "1970-01-01T00:00:00.001Z", "rate": "1", "raw": "1",
       "gzip": "1"}),
     ("export", f"m.exportWords({VIEW}, [{{ name: 'x', scope: 'node', labels: ['gpu'], kind: 'gauge' }}, {{ name: 'y',"
-     " scope: 'engine', labels: [], kind: 'gauge' }], [0, 1], 9)", None),
+     " scope: 'engine', labels: [], kind: 'gauge' }], [0, 1], { points: '9' })", None),
     ("export", f"m.exportWords({VIEW}, [{{ name: 'x', scope: 'node', labels: ['gpu'], kind: 'gauge' }}, {{ name: 'y',"
-     " scope: 'node', labels: ['gpu'], kind: 'counter' }], [0, 1], 9)", None),
-    ("export", f"m.exportAddress({VIEW}, [], [0, 1], 9)", None),
+     " scope: 'node', labels: ['gpu'], kind: 'counter' }], [0, 1], { points: '9' })", None),
+    ("export", f"m.exportAddress({VIEW}, [], [0, 1], {{ points: '9' }})", None),
+    ("feed", "[null, { fold: 'mean', step_ms: 11000 }, { step_ms: 1000 }].map((answer) =>"
+     " Object.assign(new m.Feed(), { answer, points: 60 }).drawn)", [None, {"step": "11000ms"}, {"points": "60"}]),
     ("ask", "m.questions({ nodes: ['n'], engines: [], deployments: [], labels: {} },"
      " { name: 'x', scope: 'cluster', labels: [], kind: 'ratio' })", [{"metric": "x"}]),
     ("ask", "m.scopeText({ nodes: ['a', 'b'], engines: ['e'], deployments: [], labels: { gpu: '0' } },"

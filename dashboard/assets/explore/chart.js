@@ -92,8 +92,8 @@ export class Chart {
       return;
     }
     this.failed = null;
-    this.csv.hidden = !exportAddress(this.explorer.view, [this.metric], this.feed.span, this.feed.points);
-    this.csv.href = exportAddress(this.explorer.view, [this.metric], this.feed.span, this.feed.points);
+    this.csv.hidden = !exportAddress(this.explorer.view, [this.metric], this.feed.span, this.feed.drawn);
+    this.csv.href = exportAddress(this.explorer.view, [this.metric], this.feed.span, this.feed.drawn);
     this.gather();
     this.draw();
     this.legend.write(this.feed);

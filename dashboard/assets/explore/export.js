@@ -13,15 +13,15 @@ function labelsFor(view, metrics) {
 }
 
 // Parameters that ask for exactly these metrics as they are shown; null where no one question does, because filters
-// or speeds hold for some of them only. points: as many as were drawn; null asks for every sample.
-export function exportWords(view, metrics, [start, end], points) {
+// or speeds hold for some of them only. drawn: `Feed.drawn`; null asks for every sample.
+export function exportWords(view, metrics, [start, end], drawn) {
   const scopes = metrics.map((metric) => JSON.stringify([filters(view, metric), isRate(view, metric), Object.keys(view.labels).filter((key) => metric.labels.includes(key))]));
   if (!metrics.length || new Set(scopes).size > 1 || metrics.some((metric) => questions(view, metric).length > 1)) return null;
   const named = Object.entries(filters(view, metrics[0])).map(([kind, names]) => [kind, names.join()]);
   const instants = [start, end].map((instant) => new Date(Math.round(instant)).toISOString());
   const words = { metric: metrics.map((metric) => metric.name).join(), ...Object.fromEntries(named), start: instants[0], end: instants[1] };
   const label = labelsFor(view, metrics);
-  return { ...words, ...(label && { label }), ...manner(view, metrics), ...(points ? { points: String(points) } : { raw: "1", gzip: "1" }) };
+  return { ...words, ...(label && { label }), ...manner(view, metrics), ...(drawn ?? { raw: "1", gzip: "1" }) };
 }
 
 export function exportAddress(...question) {
@@ -37,26 +37,27 @@ export class Exports {
   }
 
   open(box) {
-    const drawn = this.explorer.charts.filter((chart) => chart.feed.points);
-    const parts = [["As drawn", (chart) => chart.feed.points], ["Every sample", () => null]].map(([title, points]) => {
+    const drawn = this.explorer.charts.filter((chart) => chart.feed.drawn);
+    const alike = new Set(drawn.map((chart) => JSON.stringify(chart.feed.drawn))).size === 1;
+    const parts = [["As drawn", (chart) => chart.feed.drawn], ["Every sample", () => null]].map(([title, how]) => {
       const group = element("fieldset");
       group.append(element("legend", "", title));
-      const all = drawn.length > 1 && this.link("all charts", drawn, points(drawn[0]));
+      const all = drawn.length > 1 && (alike || !how(drawn[0])) && this.link("all charts", drawn, how(drawn[0]));
       if (all) group.append(all);
-      group.append(...drawn.map((chart) => this.link(chart.metric.label, [chart], points(chart))));
+      group.append(...drawn.map((chart) => this.link(chart.metric.label, [chart], how(chart))));
       return group;
     });
     box.replaceChildren(...(drawn.length ? parts : [element("p", "note", "There is nothing to export yet.")]));
   }
 
-  link(label, charts, points) {
-    const { view, span } = this.explorer, address = exportAddress(view, charts.map((chart) => chart.metric), span, points);
+  link(label, charts, how) {
+    const { view, span } = this.explorer, address = exportAddress(view, charts.map((chart) => chart.metric), span, how);
     if (!address) return null;
     const link = element("a", "", label), size = element("small", "dimmed");
     link.href = address;
     link.download = "";
     link.append(size);
-    if (!points) this.weigh(address, size);
+    if (!how) this.weigh(address, size);
     return link;
   }
 

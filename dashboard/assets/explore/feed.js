@@ -16,6 +16,13 @@ export class Feed {
     this.control?.abort();
   }
 
+  // What a file of the same is asked for: of bins their width, which stays while the range goes on; else the points. null
+  // before the first answer.
+  get drawn() {
+    if (!this.answer) return null;
+    return this.answer.fold ? { step: `${this.answer.step_ms}ms` } : { points: String(this.points) };
+  }
+
   // Ask anew; true when there is something to draw. Errors carry the server's sentence.
   async ask(questions, span, width, shift) {
     this.stop();
