@@ -13,14 +13,16 @@ import json
 import math
 import sys
 import tempfile
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from bench.speed import growth, live, ours, report
 from bench.speed.asked import ROWS, Questions
-from bench.speed.cost import best
+from bench.speed.cost import best, cpu_of
 from bench.speed.fill import Filled, fill
 from bench.speed.peer import Peer, vector
 from bench.speed.prometheus import Prometheus
@@ -87,7 +89,7 @@ def compare(size: Size, folder: Path, without: set[type[Peer]], profiled: bool) 
     results: dict[str, Any] = {"size": asdict(size) | {"samples": size.samples}, "machine": report.machine()}
     with ours.web(folder / "ours.db", size) as web:
         asked = ours.questions(web)
-        results["ours"] = {"costs": _costs(size, filled), "asked": _asked("ours", asked, mine=True)}
+        results["ours"] = {"costs": _costs(size, filled), "asked": _asked("ours", asked, time.process_time)}
         if profiled:
             results["profiles"] = {name: ours.profile(question) for name, question in asked.items()}
         checks = ours.checks(web)
@@ -126,11 +128,11 @@ def _costs(size: Size, filled: Filled) -> dict[str, float]:
     }
 
 
-def _asked(who: str, questions: Questions, *, mine: bool = False) -> dict[str, dict[str, float | None]]:
+def _asked(who: str, questions: Questions, cpu_s: Callable[[], float]) -> dict[str, dict[str, float]]:
     found = {}
     for row in ROWS:
         if row.name in questions:
-            took = best(questions[row.name], row.repeats, ours=mine)
+            took = best(questions[row.name], row.repeats, cpu_s)
             found[row.name] = {"clock_ms": took.clock_ms, "cpu_ms": took.cpu_ms}
             say(f"{who}: {row.text}: {took.clock_ms:.1f} ms")
     return found
@@ -153,7 +155,7 @@ def _peer(kind: type[Peer], size: Size, folder: Path) -> dict[str, Any]:
     try:
         with peer.serve() as server:
             server.settle()
-            asked = _asked(kind.name, peer.questions(server, size))
+            asked = _asked(kind.name, peer.questions(server, size), partial(cpu_of, server.process))
             checks = {
                 fold: vector(server, f"{fold}({POWER}[{SECONDS_OF_A_DAY}s])", size.now_ms)
                 for fold in ("count_over_time", "min_over_time", "max_over_time", "sum_over_time")

@@ -63,21 +63,21 @@ class Question:
     name: str
     text: str
     goal: Goal
-    repeats: int = 10
+    repeats: int = 40
 
 
 ROWS = (
-    Question("latest", "latest of everything, from the file", Goal(2, 0.3), 30),
-    Question("latest_tail", "latest of everything, from the web's tail", Goal(2, 0.3), 30),
-    Question("recent", "5 min raw × 16, from the file", Goal(10, 0.5), 30),
-    Question("recent_tail", "5 min raw × 16, from the web's tail", Goal(10, 0.5), 30),
+    Question("latest", "latest of everything, from the file", Goal(2, 0.3), 100),
+    Question("latest_tail", "latest of everything, from the web's tail", Goal(2, 0.3), 100),
+    Question("recent", "5 min raw × 16, from the file", Goal(10, 0.5), 100),
+    Question("recent_tail", "5 min raw × 16, from the web's tail", Goal(10, 0.5), 100),
     Question("day", "24 h × 16 at 960 points, ending now", Goal(None, 8, 8, "Prometheus", "day")),
     Question("month", "30 d × 16 at 720 points, ending now", Goal(None, 10, 6, "Prometheus", "month_rules")),
     Question("month_rules", "the same from 10-minute recording rules", Goal()),
     Question("summary", "run summary, 2 h, 20 metrics × 16, sealed", Goal(None, 40, 10, "Prometheus", "summary")),
     Question("summary_now", "the same, ending now", Goal(None, 40, 10, "Prometheus", "summary_now")),
     Question("percentiles", "p50, p95, p99 of 4 histograms × 2 engines, 2 h", Goal()),
-    Question("csv", "every sample of 2 h, all series, ending now", Goal(None, 500, 3, "VictoriaMetrics", "csv"), 2),
+    Question("csv", "every sample of 2 h, all series, ending now", Goal(None, 500, 3, "VictoriaMetrics", "csv"), 3),
 )
 
 

@@ -69,17 +69,13 @@ def _row(results: Results, name: str, text: str, goal: Goal) -> list[str]:
 
 
 def _ms(found: Mapping[str, float] | None) -> str:
-    if found is None:
-        return "–"
-    cpu = found.get("cpu_ms")
-    return f"{digits(found['clock_ms'])} ms" + (f" ({digits(cpu)})" if cpu is not None else "")
+    return "–" if found is None else f"{digits(found['clock_ms'])} ms ({digits(found['cpu_ms'])})"
 
 
 def _against(mine: Mapping[str, float] | None, theirs: Mapping[str, float] | None) -> str:
-    if theirs is None:
-        return "–"
-    ratio = f", {digits(theirs['clock_ms'] / mine['clock_ms'])} ×" if mine else ""
-    return f"{digits(theirs['clock_ms'])} ms{ratio}"
+    if theirs is None or mine is None:
+        return _ms(theirs)
+    return f"{_ms(theirs)}, {digits(theirs['clock_ms'] / mine['clock_ms'])} ×"
 
 
 def _reached(results: Results, mine: Mapping[str, float] | None, goal: Goal) -> list[str]:
@@ -147,7 +143,7 @@ def comparison(results: Results) -> str:
     size = results["size"]
     versions = [f"{peer} {results[peer]['version']}" for peer in PEERS if "version" in results.get(peer, {})]
     missing = [f"{peer}: {results[peer]['missing']}." for peer in PEERS if results.get(peer, {}).get("missing")]
-    heads = ["", "Tachograph (processor)", *PEERS, "must", "dream"]
+    heads = ["ms (of the processor)", "Tachograph", *PEERS, "must", "dream"]
     return "\n\n".join(
         (
             f"{results['machine']}. {', '.join(versions) or 'Nobody to compare with'}.",
