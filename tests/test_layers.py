@@ -76,7 +76,6 @@ ONLY_IN: Mapping[str, tuple[str, ...]] = {
     "sqlite3": ("storage",),
     "psycopg": ("storage",),
     "dash": ("dashboard",),
-    "dash_mantine_components": ("dashboard",),
     "dash_ag_grid": ("dashboard",),
     "plotly": ("dashboard",),
     "flask": ("dashboard",),
