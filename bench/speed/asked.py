@@ -72,6 +72,7 @@ ROWS = (
     Question("recent", "5 min raw × 16, from the file", Goal(10, 0.5), 100),
     Question("recent_tail", "5 min raw × 16, from the web's tail", Goal(10, 0.5), 100),
     Question("day", "24 h × 16 at 960 points, ending now", Goal(None, 8, 8, "Prometheus", "day")),
+    Question("day_again", "the same, when some of it was asked before", Goal(None, 8)),
     Question("month", "30 d × 16 at 720 points, ending now", Goal(None, 10, 6, "Prometheus", "month_rules")),
     Question("month_rules", "the same from 10-minute recording rules", Goal()),
     Question("summary", "run summary, 2 h, 20 metrics × 16, sealed", Goal(None, 40, 10, "Prometheus", "summary")),

@@ -80,6 +80,7 @@ def questions(of: Web) -> Questions:
         "recent": lambda: store.frame([POWER], nodes, now - RECENT_MS, now),
         "recent_tail": lambda: of.sources.frame([POWER], now - RECENT_MS, now, nodes),
         "day": partial(history, of, DAY_MS, DAY_POINTS),
+        "day_again": partial(history, of, DAY_MS, DAY_POINTS, again=True),
         "month": partial(history, of, 30 * DAY_MS, MONTH_POINTS),
         "summary": partial(summary, of, run_end_ms(of.size)),
         "summary_now": partial(summary, of, now),
@@ -95,11 +96,12 @@ def latest(frame: Frame) -> Floats:
     return np.take_along_axis(frame.values, place[:, np.newaxis], axis=1)[:, 0]
 
 
-def history(of: Web, span_ms: int, points: int) -> reader.Answer:
-    """Least, mean and largest of a range that ends now."""
+def history(of: Web, span_ms: int, points: int, *, again: bool = False) -> reader.Answer:
+    """Least, mean and largest of a range that ends now. again: with what the web keeps of earlier answers."""
     now = of.size.now_ms
     nodes = frozenset(of.size.node_names())
-    return reader.read(Query(gpu.GPU_POWER, now - span_ms, now, points, targets=nodes), of.sources)
+    query = Query(gpu.GPU_POWER, now - span_ms, now, points, targets=nodes)
+    return reader.read(query, of.sources, keeper=of.sources.kept if again else None)
 
 
 def summary(of: Web, end: int) -> tuple[dict[str, Floats], Floats]:
