@@ -63,6 +63,7 @@ def kill_and_look(path: Path, times: int, seed: int) -> None:
             process.wait()
             store = open_store(str(path), writer=False, now_ms=0)
             frame = store.frame([memory.SWAP_IN.name], ["head"], 0, 2**60)
+            assert store.verify().faults == []
             store.close()
             # One byte per scrape: the stored total says how many scrapes the store knows of.
             lost = counted.asked - (int(frame.values[0, -1]) + 1)

@@ -79,9 +79,11 @@ def states(copies: list[Path], whole: Frame) -> set[tuple[int, int, int]]:
             state = tuple(connection.exec_driver_sql(query).one())
         if state not in met:
             met.add(state)
+            assert store.verify().faults == []
             seal_and_prune(store)
             assert_same(history(store), whole)
             assert store.due(LATER) == []
+            assert store.verify().faults == []
         store.close()
     return met
 
@@ -142,6 +144,7 @@ def test_giving_up_dies_anywhere(tmp_path: Path) -> None:
                 assert mine.series in ((), theirs.series)
                 assert np.nansum(mine.values) in (0, np.nansum(theirs.values))
             given_up.add(len(found.series))
+            assert store.verify().faults == []
             summed = store.summaries(NAMES, None, NOW, NOW)
             assert len(summed.series) == (5 if action == "forget" else len(found.series))
             store.close()

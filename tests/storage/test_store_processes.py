@@ -77,6 +77,7 @@ def check_after_kill(store: Store, acknowledged: int, step_ms: int) -> None:
     if isinstance(store._database.dialect, Sqlite):
         with store._database.reading() as connection:
             assert connection.exec_driver_sql("PRAGMA integrity_check").one() == ("ok",)
+    assert store.verify().faults == []
     frame = store.frame(["a", "b", "c"], None, 0, 2**62)
     ticks = ((frame.ticks - NOW) // step_ms).tolist()
     assert ticks == list(range(len(ticks)))
