@@ -168,7 +168,7 @@ class Search:
         rows = select(HOT.tick, HOT.at_ms).where(HOT.target == target, HOT.tick > after, HOT.tick <= end)
         row = self._connection.execute(rows.order_by(order).limit(1)).first()
         points = [] if row is None else [Point(row.tick, float(row.at_ms), 0.0)]
-        inside = (CLOCK.target == target, CLOCK.last_tick > after, CLOCK.first_tick <= end, CLOCK.data.is_not(None))
+        inside = (CLOCK.target == target, CLOCK.last_tick > after, CLOCK.first_tick <= end, CLOCK.codec != FORGOTTEN)
         clock = select(CLOCK.hour, CLOCK.n, CLOCK.codec, CLOCK.data).where(*inside)
         order = CLOCK.hour.desc() if newest else CLOCK.hour.asc()
         for hour, count, codec, data in self._connection.execute(clock.order_by(order).limit(1)):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from sqlalchemy import ColumnElement, Connection, Table, and_, delete, func, insert, not_, or_, select
+from sqlalchemy import ColumnElement, Connection, Table, and_, delete, func, insert, not_, or_, select, update
 
 from storage import schema
 from storage.chunks import FORGOTTEN
@@ -73,19 +73,22 @@ def _slice_end(connection: Connection, start: int, end: int) -> int:
 
 def forget(database: Database, before_ms: int, pause: Pause = time.sleep, kept: Ranges = ()) -> int:
     """Give up the samples of sealed hours that ended at or before this, and keep their summaries; target-hours."""
-    hours = _sealed_hours(database, before_ms, kept, CLOCK.codec != FORGOTTEN)
+    left = or_(CLOCK.codec != FORGOTTEN, CLOCK.data.is_not(None))
+    hours = _sealed_hours(database, before_ms, kept, left)
     for target, hour in hours:
         clock = (CLOCK.target == target, CLOCK.hour == hour)
+        with database.writing() as connection:  # first of all, so that nobody takes what is left for everything
+            connection.execute(update(schema.clock).where(*clock).values(codec=FORGOTTEN, late=0))
         for some, last in _slices(database, target):
             with database.writing() as connection:
                 _strip(connection, schema.chunk, CHUNK.hour == hour, CHUNK.series.in_(some))
                 if last:
-                    _strip(connection, schema.clock, *clock, late=0)
+                    _strip(connection, schema.clock, *clock)
             pause(PAUSE_S)
     return len(hours)
 
 
-def _strip(connection: Connection, table: Table, *where: ColumnElement[bool], **values: object) -> None:
+def _strip(connection: Connection, table: Table, *where: ColumnElement[bool]) -> None:
     """Write rows anew without their blobs.
 
     A row that is only updated keeps its place, and with two or three blobs to a page SQLite would give none back.
@@ -94,7 +97,7 @@ def _strip(connection: Connection, table: Table, *where: ColumnElement[bool], **
     rows = [dict(row) for row in connection.execute(select(*kept).where(*where)).mappings()]
     connection.execute(delete(table).where(*where))
     if rows:
-        connection.execute(insert(table), [{**row, "codec": FORGOTTEN, "data": None, **values} for row in rows])
+        connection.execute(insert(table), [{**row, "codec": FORGOTTEN, "data": None} for row in rows])
 
 
 def drop_summaries(database: Database, before_ms: int, pause: Pause = time.sleep, kept: Ranges = ()) -> int:
@@ -129,7 +132,7 @@ def is_kept(hour: int, kept: Ranges) -> bool:
 def _slices(database: Database, target: str) -> Iterator[tuple[Sequence[int | str], bool]]:
     """Numbers of a target's series, and whether they are the last.
 
-    The clock goes with the last slice: after a stop in between, the hour is found again and finished.
+    The clock's blob goes with the last slice: after a stop in between, the hour is found again and finished.
     """
     with database.reading() as connection:
         numbers = list(connection.scalars(select(schema.series.c.id).where(schema.series.c.target == target)))

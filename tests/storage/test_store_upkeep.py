@@ -201,3 +201,34 @@ def test_size_counts_the_log(store: Store, opened: Callable[..., Store]) -> None
     log = path.with_name(path.name + "-wal").stat().st_size
     assert log > 0
     assert store.size_bytes() >= path.stat().st_size + log
+
+
+class KilledError(Exception):
+    """Whoever gives up samples is killed here."""
+
+
+@pytest.mark.parametrize("after", [1, 2, 3])
+def test_an_hour_that_is_half_given_up_is_given_up(store: Store, after: int) -> None:
+    names = [f"m{index:04d}" for index in range(1100)]
+    write(store, "a", names, {at: [number + at for number in range(1100)] for at in (0, 1, HOUR_S)})
+    seal_all(store)
+    store.prune(LATER)
+    pauses: list[float] = []
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == after:
+            raise KilledError
+
+    with pytest.raises(KilledError):
+        upkeep.forget(store._database, NOW + HOUR_MS, pause)
+    assert store.forgotten(NOW, NOW)
+    assert store.frame(names, None, NOW, NOW + HOUR_MS - 1).series == ()
+    assert store.summaries([names[-1]], None, NOW, NOW).last.tolist() == [[1100]]
+    ends = store.ends([names[0], names[-1]], None, NOW + 2 * SECOND, NOW + HOUR_MS)
+    assert ends.values.tolist() == [[1, HOUR_S], [1100, 1099 + HOUR_S]]
+    assert store.forget(NOW + HOUR_MS) == (1 if after < 3 else 0)
+    with store._database.reading() as connection:
+        kept = connection.exec_driver_sql(f"SELECT count(data) FROM chunk WHERE hour = {NOW}").scalar()
+        assert (kept, connection.exec_driver_sql("SELECT count(data) FROM clock").scalar()) == (0, 1)
+    assert store.forget(NOW + HOUR_MS) == 0
