@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import select
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -211,7 +212,7 @@ class Postgresql:
     def _hold(self) -> None:
         """The claim ended when its connection was lost; it is claimed anew, unless another was faster."""
         with self._turn:
-            if self._claim is None:
+            if self._claim is None or not _has_news(self._claim):
                 return
             try:
                 self._claim.execute("SELECT 1")
@@ -241,18 +242,31 @@ class Postgresql:
         return engine
 
     def _begin(self, connection: Connection) -> None:
-        look = LOOK
+        begin = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {LOOK}"
         if connection.get_execution_options().get("write", False):
             self._hold()
-            connection.exec_driver_sql("BEGIN")
-            look = f"{LOOK} FROM pg_advisory_xact_lock({WRITE}, {SCHEMA})"
-        else:
-            connection.exec_driver_sql("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        table = connection.exec_driver_sql(look).scalar()
+            begin = f"BEGIN; {LOOK} FROM pg_advisory_xact_lock({WRITE}, {SCHEMA})"
+        table = self._answer(connection, begin)
         if self._table is None:
             self._table = table
         elif table != self._table:
             raise self._gone()
+
+    def _answer(self, connection: Connection, both: str) -> int | None:
+        """What the second of two statements says; together they go to the server and back once."""
+        driver = connection.connection.driver_connection
+        assert isinstance(driver, psycopg.Connection)
+        try:
+            with psycopg.Cursor(driver) as cursor:
+                cursor.execute(both.encode())
+                cursor.nextset()
+                found = cursor.fetchone()
+        except psycopg.OperationalError:
+            if driver.closed:
+                connection.invalidate()
+                connection.engine.dispose()  # what else is open is as old
+            raise
+        return None if found is None else found[0]
 
     def insert(self, table: Table) -> Insert:
         return postgresql_insert(table).on_conflict_do_nothing()
@@ -313,6 +327,16 @@ def refuse(version: int, encoding: str | None) -> None:
         raise errors.StoreError(f"the server is PostgreSQL {told}, but {LEAST_VERSION} or newer is needed")
     if encoding != "UTF8":
         raise errors.StoreError(f"the database has the encoding {encoding}: make one with UTF8")
+
+
+def _has_news(connection: psycopg.Connection[Any]) -> bool:
+    """Whether there is something to read where nothing was asked: mostly, that the server has gone."""
+    try:
+        poll = select.poll()
+        poll.register(connection.fileno(), select.POLLIN)
+        return bool(poll.poll(0))
+    except psycopg.OperationalError:
+        return True
 
 
 def _at_once(cursor: Any, statement: str, rows: Sequence[Mapping[str, Any]], context: Any) -> bool:
