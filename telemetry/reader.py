@@ -24,7 +24,7 @@ from telemetry.summary import HOUR_MS, Summaries, hour_of
 __all__ = ["Answer", "Source", "read", "slices", "stream"]
 
 Resolution = Literal["samples", "hours"]
-CELLS = 2_000_000
+CELLS = 1_000_000
 """Samples (series × ticks) read at once."""
 CACHED = 400_000
 """Samples that are worked on at once: they, and what comes in between, stay in the processor's cache."""
