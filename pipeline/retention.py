@@ -85,17 +85,18 @@ def reserve(keep: Keep, room: Room) -> int:
 def left(keep: Keep, room: Room) -> tuple[float, Rule | None]:
     """Bytes that can still be written, and what bounds them; infinite and None where nothing does.
 
-    What is free inside the file counts as room, since it never shrinks.
+    What is free inside the file counts as room, since it never shrinks. Where that cannot be seen, no limit of the size
+    can be kept: giving up the oldest would never be seen to help.
     """
     bounds: list[tuple[float, Rule]] = []
-    if keep.size_limit is not None:
+    if keep.size_limit is not None and room.free is not None:
         bounds.append((keep.size_limit - room.size, Rule.SIZE))
     if room.disk_free is not None:
         bounds.append((room.disk_free - reserve(keep, room), Rule.DISK))
     if not bounds:
         return float("inf"), None
     head, rule = min(bounds, key=lambda bound: bound[0])
-    return room.free + max(head, 0.0), rule
+    return (room.free or 0) + max(head, 0.0), rule
 
 
 def need(rows_per_hour: int) -> int:
@@ -150,7 +151,7 @@ def _lasts(
         if used + adds > free:
             return at + (free - used) / per_day * DAY_MS, None
         at, used = at + length, used + adds
-    return None, room.size - room.free + used
+    return None, room.size - (room.free or 0) + used
 
 
 def as_json(keep: Keep, rate: Growth | None, early: Mapping[str, Any] | None, now_ms: int) -> dict[str, Any]:

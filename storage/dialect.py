@@ -57,8 +57,8 @@ class Dialect(Protocol):
     def explain(self, error: Exception) -> StoreError:
         """A failure as one of ours."""
 
-    def free_bytes(self, connection: Connection) -> int:
-        """Bytes inside the files that new rows take before they grow."""
+    def free_bytes(self, connection: Connection) -> int | None:
+        """Bytes inside the files that new rows take before they grow; None where that cannot be seen."""
 
     def disk(self) -> tuple[int | None, int | None]:
         """(size, free for us) of the disk that holds the database, in bytes; None where that cannot be seen."""

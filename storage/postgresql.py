@@ -297,9 +297,8 @@ class Postgresql:
         except self.failures as error:
             raise self.explain(error) from error
 
-    def free_bytes(self, connection: Connection) -> int:  # noqa: ARG002
-        """Not known without an extension; vacuuming makes the room of what was deleted free again."""
-        return 0
+    def free_bytes(self, connection: Connection) -> None:  # noqa: ARG002
+        """Vacuuming makes the room of what was deleted free again; how much it is only an extension tells."""
 
     def disk(self) -> tuple[int | None, int | None]:
         """It is the server's."""

@@ -151,11 +151,11 @@ class Clock:
 class Room:
     """Where there is room, in bytes. size: of the store with its log; free: inside it, taken before it grows.
 
-    disk, disk_free: of the disk that holds it; None where that cannot be seen.
+    disk, disk_free: of the disk that holds it. None where it cannot be seen.
     """
 
     size: int
-    free: int
+    free: int | None
     disk: int | None
     disk_free: int | None
 

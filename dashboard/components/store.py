@@ -72,7 +72,8 @@ def rules(found: Store) -> Content:
         return UNTOLD
     limit = found["size_limit_bytes"]
     told = [f"samples {found['raw_days']:g} days", f"summaries {found['summary_months']:g} months"]
-    told.append("no size limit" if limit is None else f"at most {size(limit)}")
+    bound = "no size limit" if limit is None else f"at most {size(limit)}"
+    told.append(bound if limit is None or found["free_bytes"] is not None else "no size limit on a database server")
     if found["disk_reserve_bytes"] is not None:
         told.append(f"{size(found['disk_reserve_bytes'])} of the disk stay free")
     return ", ".join(told)
@@ -80,9 +81,9 @@ def rules(found: Store) -> Content:
 
 def store(found: Store) -> Component:
     """All of it."""
-    disk = found["disk_free_bytes"]
+    disk, free = found["disk_free_bytes"], found["free_bytes"]
     entries: list[tuple[str, Content]] = [
-        ("Size", f"{size(found['size_bytes'])}, {size(found['free_bytes'])} of it free again"),
+        ("Size", size(found["size_bytes"]) + ("" if free is None else f", {size(free)} of it free again")),
         ("Disk", "–" if disk is None else f"{size(disk)} of {size(found['disk_bytes'])} free"),
         ("Grows by", growth(found)),
         ("Room for", lasts(found)),

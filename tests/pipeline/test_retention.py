@@ -56,6 +56,8 @@ def test_reserve(disk: int | None, setting: int | None, told: int) -> None:
         (Keep(disk_reserve=60 * GIB), ROOM, (GIB, Rule.DISK)),
         (Keep(), Room(1, 2, None, None), (float("inf"), None)),
         (Keep(size_limit=10), Room(1, 2, None, None), (11, Rule.SIZE)),
+        (Keep(size_limit=10), Room(1, None, None, None), (float("inf"), None)),
+        (Keep(size_limit=10, disk_reserve=0), Room(1, None, 9, 7), (7, Rule.DISK)),
     ],
 )
 def test_what_is_left(keep: Keep, room: Room, told: tuple[float, Rule | None]) -> None:

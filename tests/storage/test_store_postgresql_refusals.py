@@ -56,6 +56,12 @@ def test_who_may_only_read(server: Server, database: str) -> None:
     assert len(reader.rows()) == 1
     with pytest.raises(StoreReadOnly, match="cannot be written: grant its user more rights"):
         reader.set_preference("a", 1)
+    server.run("GRANT INSERT, UPDATE ON preference, command TO ann", database)
+    server.run("GRANT USAGE ON SEQUENCE command_id_seq TO ann", database)
+    reader.set_preference("a", 1)
+    assert reader.enqueue("label", {}, NOW) == store.pending_commands()[0].id
+    with pytest.raises(StoreReadOnly):
+        write(reader, "a", ["x"], {1: [1]})
     reader.close()
     store.close()
     server.run("DROP OWNED BY ann", database)
