@@ -26,6 +26,7 @@ from pipeline.window import Window
 from pipeline.worker import Sample
 from pipeline.writer import Draft, Work
 from runs.sights import speculative_text
+from storage.intervals import OWN_FACT
 from storage.records import Batch, Episode, Event, Fact, TargetRow
 from telemetry.frame import Floats
 from telemetry.model import Series
@@ -212,7 +213,9 @@ class Hub:
         return found
 
     def _row(self, sample: Sample, series: tuple[Series, ...], values: Floats) -> Draft:
-        self.window.set_intervals({sample.target: self._targets[sample.target].interval_ms})
+        interval_ms = self._targets[sample.target].interval_ms
+        self.window.set_intervals({sample.target: interval_ms})
+        self.learn_facts(sample.target, {OWN_FACT: str(interval_ms)}, sample.tick)
         self.window.add(sample.target, sample.tick, sample.at_ms, series, values)
         self.window.add_steps((offset.series, offset.tick, offset.reason) for offset in sample.offsets)
         return Draft(sample.tick, sample.target, round(sample.at_ms), series, values)

@@ -1,4 +1,4 @@
-"""How often a target was read, where that was not as it is now: a fact of imported hours."""
+"""How often a target was read, where that was not as it is now: facts of imported hours, and of the collector's own."""
 
 from __future__ import annotations
 
@@ -12,26 +12,32 @@ from telemetry.counters import NOMINAL_PER_GAP
 from telemetry.frame import Floats, Ints
 
 INTERVAL_FACT = "imported_interval_ms"
+OWN_FACT = "interval_ms"
+"""What the collector says of each target that it reads; the one that still holds is the present interval."""
 FACT = schema.fact.c
-Stretch = tuple[int, int, float]
-"""start ≤ tick < end, and what is a gap there, in milliseconds."""
+Stretch = tuple[int, int, float, bool]
+"""start ≤ tick < end, what is a gap there, in milliseconds, and whether it is one even if it is shorter than now."""
 
 
 def stretches(connection: Connection, targets: Sequence[str], start: int, end: int) -> dict[str, list[Stretch]]:
     """Of each target, the stretches of a range in which it was read at another interval than it is now."""
-    query = select(FACT.target, FACT.start_ms, FACT.end_ms, FACT.value).where(
-        FACT.target.in_(sorted(set(targets))), FACT.name == INTERVAL_FACT, FACT.start_ms <= end, FACT.end_ms > start
+    query = select(FACT.target, FACT.start_ms, FACT.end_ms, FACT.value, FACT.name).where(
+        FACT.target.in_(sorted(set(targets))),
+        FACT.name.in_((INTERVAL_FACT, OWN_FACT)),
+        FACT.start_ms <= end,
+        FACT.end_ms > start,
     )
     found: dict[str, list[Stretch]] = {}
-    for target, first, last, interval_ms in connection.execute(query).all():
-        found.setdefault(target, []).append((first, last, NOMINAL_PER_GAP * float(interval_ms)))
+    for target, first, last, interval_ms, name in connection.execute(query).all():
+        gap_ms = NOMINAL_PER_GAP * float(interval_ms)
+        found.setdefault(target, []).append((first, last, gap_ms, name == OWN_FACT))
     return found
 
 
 def own_gaps(ticks: Ints, gap_ms: float, other: Sequence[Stretch]) -> Floats:
-    """What is a gap around each tick: never shorter than by the interval of its stretch."""
+    """What is a gap around each tick: by the interval of its stretch, of imported ones never shorter than now."""
     own = np.full(len(ticks), gap_ms)
-    for first, last, longer in other:
+    for first, last, told, exact in sorted(other, key=lambda one: not one[3]):
         inside = slice(*np.searchsorted(ticks, (first, last)).tolist())
-        own[inside] = np.maximum(own[inside], longer)
+        own[inside] = told if exact else np.maximum(own[inside], told)
     return own
