@@ -19,7 +19,7 @@ from telemetry.summary import HOUR_MS, hour_of
 
 RESOLUTIONS = ("points", "step", "raw")
 FILE = ("layout", "gzip", "estimate")
-KNOWN = tuple(dict.fromkeys((*series.KNOWN, *RESOLUTIONS, *FILE)))
+KNOWN = tuple(dict.fromkeys(name for name in (*series.KNOWN, *RESOLUTIONS, *FILE) if name != "stats"))
 EVERYTHING = "all"
 SHORTEST_STEP_MS = 100
 MOST_SPAN_MS = 3 * 366 * 86_400_000

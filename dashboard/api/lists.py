@@ -11,7 +11,7 @@ import orjson
 from telemetry.frame import Floats, Ints
 
 
-def numbers(values: Floats | Ints) -> Floats | Ints:
+def numbers(values: Floats | Ints) -> Any:
     """Values as orjson encodes them without a Python object for each: null for NaN and infinities."""
     return np.ascontiguousarray(values)
 
