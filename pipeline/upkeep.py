@@ -24,6 +24,7 @@ STORE_EVERY_S = 5
 SEAL_EVERY_S = 60
 PRUNE_EVERY_S = 600
 ROOM_EVERY_S = 30
+TELL_EVERY_S = 600
 RUNS_EVERY_S = 5
 PAUSE_S = 0.2
 """Between two targets, so that sealing many never takes a core for long."""
@@ -66,6 +67,7 @@ class Upkeep:
         self._scheduler.add_job(self.check_store, "interval", seconds=STORE_EVERY_S)
         self._scheduler.add_job(self.seal, "interval", seconds=SEAL_EVERY_S, next_run_time=datetime.now(UTC))
         self._scheduler.add_job(self.prune, "interval", seconds=PRUNE_EVERY_S)
+        self._scheduler.add_job(self.tell, "interval", seconds=TELL_EVERY_S, next_run_time=datetime.now(UTC))
         self._scheduler.add_job(self.make_room, "interval", seconds=ROOM_EVERY_S)
         self._scheduler.add_job(self.settle, "interval", seconds=RUNS_EVERY_S)
         self._scheduler.start()
@@ -129,7 +131,11 @@ class Upkeep:
             gone = await self._guarded("what is old", self._keeper.by_age, now_ms)
             if gone:
                 log.info("gave up samples by their age: %d hours of targets", gone)
-            await self._guarded("growth", self._keeper.note, now_ms)
+
+    async def tell(self) -> None:
+        """Leave word of the settings and of growth, for those who show it."""
+        async with self._turn:
+            await self._guarded("growth", self._keeper.note, self._now_ms())
 
     async def make_room(self) -> None:
         """Drop the oldest before its time where the size limit or the disk leaves no room, and say so."""

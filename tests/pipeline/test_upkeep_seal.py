@@ -172,10 +172,11 @@ def test_sealing_begins_at_once_and_goes_on_every_minute(tmp_path: Path) -> None
         upkeep.start()
         jobs = {job.func.__name__: job.trigger.interval.total_seconds() for job in upkeep._scheduler.get_jobs()}
         async with asyncio.timeout(20):
-            while not store.sealed(0, START + DAY_MS):
+            while not store.sealed(0, START + DAY_MS) or store.noted("upkeep") is None:
                 await asyncio.sleep(0.01)
         upkeep.stop()
-        assert (jobs["seal"], jobs["prune"]) == (60, 600)
+        assert (jobs["seal"], jobs["prune"], jobs["make_room"]) == (60, 600, 30)
+        assert store.noted("upkeep")["keep"]["raw_days"] == 1.0
 
     with_upkeep(tmp_path, story)
 
@@ -227,3 +228,21 @@ def test_the_clock_is_looked_at_in_monotonic_time(tmp_path: Path, monkeypatch: p
         upkeep.stop()
 
     Stage(tmp_path / "store.db").play(story)
+
+
+def test_what_had_to_go_for_want_of_room_is_an_event(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async def story(stage: Stage, store: Store, upkeep: Upkeep) -> None:
+        write(store, 0, 1000, HOUR_MS, 40 * HOUR_MS)
+        stage.now_ms = START + 41 * HOUR_MS
+        await upkeep.seal()
+        stage.says(5)
+        await upkeep.make_room()
+        await stage.tick(7)
+        await stage.sampler._writing
+        texts = [one.text for one in store.events(0, START * 2) if one.kind == "store"]
+        why = "the store has reached its size limit"
+        assert texts[0] == f"samples of 2026-11-30 are given up before their time: {why}"
+        assert store.rows()[-1].tick == START + 40 * HOUR_MS
+        assert {record.levelname for record in caplog.records if why in record.getMessage()} >= {"WARNING"}
+
+    with_upkeep(tmp_path, story, keep=Keep(size_limit=1))
