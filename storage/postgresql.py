@@ -17,7 +17,7 @@ from psycopg.types.string import StrBinaryDumper, StrDumper
 from sqlalchemy import ColumnElement, Connection, Engine, LargeBinary, Text, cast, create_engine, event, func
 from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import ArgumentError, DBAPIError, InvalidatePoolError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.pool import QueuePool
@@ -237,6 +237,7 @@ class Postgresql:
             pool_use_lifo=True,
             use_native_hstore=False,
         )
+        event.listen(engine, "checkout", _refuse_cut)
         event.listen(engine, "begin", self._begin)
         event.listen(engine, "do_executemany", _at_once)
         return engine
@@ -297,7 +298,7 @@ class Postgresql:
         except self.failures as error:
             raise self.explain(error) from error
 
-    def free_bytes(self, connection: Connection) -> None:  # noqa: ARG002
+    def free_bytes(self, connection: Connection) -> None:
         """Vacuuming makes the room of what was deleted free again; how much it is only an extension tells."""
 
     def disk(self) -> tuple[int | None, int | None]:
@@ -336,6 +337,12 @@ def _has_news(connection: psycopg.Connection[Any]) -> bool:
         return bool(poll.poll(0))
     except psycopg.OperationalError:
         return True
+
+
+def _refuse_cut(connection: psycopg.Connection[Any], *_: Any) -> None:
+    """A connection that was cut while nobody used it costs no question: the pool makes a new one, and drops others."""
+    if _has_news(connection):
+        raise InvalidatePoolError
 
 
 def _at_once(cursor: Any, statement: str, rows: Sequence[Mapping[str, Any]], context: Any) -> bool:
