@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from storage.errors import StoreTaken
 
 INTERRUPTED = 130
 """Ctrl-C where nothing was started yet that would have to be stopped in order; what shells say of it, too."""
+BEFORE_NOW = re.compile(r"-[0-9]+[a-z]*")
+"""A length before now like -2h, which argparse would take for a flag."""
 COMMANDS: Mapping[str, str] = {
     "run": "collector and web page; with nothing configured also an agent for this machine",
     "demo": "the same against a simulated cluster, in a store that is thrown away",
@@ -64,9 +67,24 @@ def _add_flags(command: argparse.ArgumentParser, name: str) -> None:
         option.add_to(command)
 
 
+def joined(arguments: Sequence[str]) -> list[str]:
+    """The arguments with each length before now tied to the flag that it follows.
+
+    >>> joined(["export", "--start", "-2h", "--end", "now", "-o", "-"])
+    ['export', '--start=-2h', '--end', 'now', '-o', '-']
+    """
+    tied: list[str] = []
+    for one in arguments:
+        if tied and BEFORE_NOW.fullmatch(one) and tied[-1].startswith("--") and "=" not in tied[-1]:
+            tied[-1] += f"={one}"
+        else:
+            tied.append(one)
+    return tied
+
+
 def main(arguments: list[str]) -> int:
     """Run one command; its exit status. 2 means that the settings or the command line were refused."""
-    given = vars(parser().parse_args(arguments))
+    given = vars(parser().parse_args(joined(arguments)))
     command, config = given.pop("command"), given.pop("config", None)
     own = {option.name: given.pop(option.name) for option in OPTIONS.get(command, ()) if option.name in given}
     try:
