@@ -53,7 +53,7 @@ class Best:
     cpu_ms: float
 
 
-def best(question: Callable[[], object], times: int, cpu_s: Callable[[], float], patience_s: float = 30.0) -> Best:
+def best(question: Callable[[], object], times: int, cpu_s: Callable[[], float], patience_s: float = 20.0) -> Best:
     """The best of so many, once warm; of fewer where they take long. cpu_s: processor used so far by who answers."""
     question()
     clock: list[float] = []

@@ -176,5 +176,7 @@ def _ours(costs: Mapping[str, float]) -> str:
 
 
 def _profiles(found: Mapping[str, str]) -> str:
-    texts = [f"`{name}`\n\n```\n{text.strip()}\n```" for name, text in found.items()]
-    return "Where our time goes (three runs each, slowed down by the watching):\n\n" + "\n\n".join(texts)
+    texts = {row.name: row.text for row in ROWS}
+    body = [[texts[name], where] for name, where in found.items()]
+    head = "Where our processor's time goes, by a profiler, which exaggerates what consists of many small calls"
+    return f"{head}.\n\n{table(['', 'shares'], body)}"
