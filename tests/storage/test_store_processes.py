@@ -23,6 +23,7 @@ from tests.storage.worlds import NOW, SECOND, scribe_values, series
 
 ROOT = Path(__file__).parents[2]
 TARGETS = 6
+FEW = 5
 Open = Callable[..., Store]
 
 
@@ -77,7 +78,6 @@ def check_after_kill(store: Store, acknowledged: int, step_ms: int) -> None:
     if isinstance(store._database.dialect, Sqlite):
         with store._database.reading() as connection:
             assert connection.exec_driver_sql("PRAGMA integrity_check").one() == ("ok",)
-    assert store.verify().faults == []
     frame = store.frame(["a", "b", "c"], None, 0, 2**62)
     ticks = ((frame.ticks - NOW) // step_ms).tolist()
     assert ticks == list(range(len(ticks)))
@@ -95,10 +95,12 @@ def kill_repeatedly(opened: Open, url: str, times: int, seed: int, step_ms: int)
     """Kill scribe after scribe, each of which goes on where the one before stopped."""
     chance = random.Random(seed)
     opened()
-    for _ in range(times):
+    for number in range(1, times + 1):
         acknowledged = kill_after(url, chance.randrange(1, 120), step_ms)
         store = opened()
         check_after_kill(store, acknowledged[-1], step_ms)
+        if number <= FEW or number % FEW == 0:  # what verifying takes grows with the store
+            assert store.verify().faults == []
     return store
 
 
