@@ -53,7 +53,7 @@ def test_what_was_read_every_four_seconds_has_rates_though_it_is_read_every_seco
 
 def test_what_was_a_gap_when_every_second_was_read_is_one_though_it_is_read_every_four_now(store: Store) -> None:
     told(store, 1000, 4000)
-    seconds = [*range(0, 60), *range(65, CHANGE), *range(CHANGE, 240, 4)]
+    seconds = [*range(60), *range(65, CHANGE), *range(CHANGE, 240, 4)]
     write(store, "e", [COUNTER], {at: [20.0 * at] for at in seconds})
     known = rates(store, 0, 239)
     assert {*range(65, 75)}.isdisjoint(known)
