@@ -25,14 +25,17 @@ from storage.store import open_store
 
 REFUSED = 2
 FAILED = 1
+HOLES = 3
 STDOUT = "-"
 GZIP = ".gz"
 ENDINGS = {".csv": formats.CSV, ".parquet": formats.PARQUET, ".sqlite": formats.SQLITE, ".db": formats.SQLITE}
 TOLD_EVERY_S = 1.0
+HOLES_TOLD = 10
 
 
 def main(settings: Settings, options: Mapping[str, Any]) -> int:
-    """0 when the file is written; 2 for what cannot be asked so; 1 when the store, the disk or a library says no."""
+    """0 when the file is written; 3 when it is, but lacks what is damaged in the store; 2 for what cannot be
+    asked so; 1 when the store, the disk or a library says no."""
     try:
         store = open_store(settings.store, writer=False, now_ms=_now())
     except StoreError as error:
@@ -77,6 +80,8 @@ def _export(sources: Sources, options: Mapping[str, Any]) -> int:
     path = Path(output if output is not None else file_name(wanted, ending))
     if output != STDOUT and path.exists() and not options.get("force"):
         raise ValueError(f"{path} is there already: name another file, or give --force")
+    if output != STDOUT and not path.parent.is_dir():
+        raise ValueError(f"there is no folder {path.parent}: make it, or name another file")
     expected = estimate(wanted, sources, form, gzip=gzip)
     progress = Progress(wanted, expected, "standard output" if output == STDOUT else str(path))
     found = extract(wanted, sources)
@@ -86,14 +91,28 @@ def _export(sources: Sources, options: Mapping[str, Any]) -> int:
     else:
         _make(path, pieces, progress)
     progress.done()
-    return 0
+    return _holes(sources, wanted)
+
+
+def _holes(sources: Sources, wanted: Export) -> int:
+    """Tell what of the range could not be read, hour by hour; 0 where that is nothing."""
+    damaged = sources.store.damaged(wanted.start_ms, wanted.end_ms)
+    for one in damaged[:HOLES_TOLD]:
+        print(f"{one.reason}: the export has a gap there", file=sys.stderr)
+    if len(damaged) > HOLES_TOLD:
+        print(f"… and {len(damaged) - HOLES_TOLD} more", file=sys.stderr)
+    return HOLES if damaged else 0
 
 
 def _form(given: object, output: object) -> tuple[str, bool]:
     """(form, whether gzip): as told, else by the ending of the file, else CSV. ValueError for a form that is none."""
     name = "" if output in (None, STDOUT) else str(output).lower()
     gzip = name.endswith(GZIP)
-    form = given if given is not None else ENDINGS.get(Path(name.removesuffix(GZIP)).suffix, formats.CSV)
+    ending = Path(name.removesuffix(GZIP)).suffix
+    if given is None and ending and ending not in ENDINGS:
+        known = ", ".join((*ENDINGS, f".csv{GZIP}"))
+        raise ValueError(f"{output}: no form has the ending {ending}; expected one of {known}, or give --format")
+    form = given if given is not None else ENDINGS.get(ending, formats.CSV)
     if form not in formats.FORMS:
         raise ValueError(f"--format: {form!r} is wrong, expected one of {', '.join(formats.FORMS)}")
     if gzip and form != formats.CSV:

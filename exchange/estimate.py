@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from exchange.extract import Export, Extract, extract, rows_of
+from exchange.extract import Export, Extract, clipped, extract, rows_of
 from exchange.formats import CSV, GZIP_LEVEL, PARQUET, SQLITE, csv
-from telemetry.source import Source
+from telemetry.source import Spanned
 
 LOOKS = 4
 LOOK_MS = 15_000
@@ -29,8 +29,10 @@ class Estimate:
     exact: bool
 
 
-def estimate(export: Export, source: Source, form: str = CSV, *, gzip: bool = False) -> Estimate:
+def estimate(export: Export, source: Spanned, form: str = CSV, *, gzip: bool = False) -> Estimate:
     """About how many rows and bytes; looks far enough apart that a gap in the range counts in proportion."""
+    if export.points is None:
+        export = clipped(export, source)
     pieces = [export] if export.points is not None else list(_looks(export))
     seen = sum(one.end_ms - one.start_ms + 1 for one in pieces)
     scale = (export.end_ms - export.start_ms + 1) / seen

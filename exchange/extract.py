@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from exchange.table import Layout, Table, table
 from telemetry import reader
 from telemetry.frame import Ints
 from telemetry.query import Line, Query
-from telemetry.source import Source
+from telemetry.source import Source, Spanned
 from telemetry.summary import HOUR_MS
 
 HOURS_AT_ONCE = 168
@@ -63,7 +63,17 @@ class Extract:
             self.blocks.close()
 
 
-def extract(export: Export, source: Source, breathe: Callable[[], None] = lambda: None) -> Extract:
+def clipped(export: Export, source: Spanned) -> Export:
+    """The same without the time before the first sample, to the bin; of samples also without that after the last. A
+    range in which there can be nothing becomes its last bin or instant. None of its rows is lost."""
+    span, width = source.span(), export.width_ms or 1
+    first, last = span if span is not None else (export.end_ms, export.end_ms)
+    start = min(max(export.start_ms, first // width * width), max(export.end_ms // width * width, export.start_ms))
+    end = export.end_ms if export.width_ms is not None else max(min(export.end_ms, last), start)
+    return replace(export, queries=tuple(replace(one, start_ms=start, end_ms=end) for one in export.queries))
+
+
+def extract(export: Export, source: Spanned, breathe: Callable[[], None] = lambda: None) -> Extract:
     """What an export gives. breathe: called between slices of samples, when no transaction is open."""
     if export.points is not None:
         return _chart(export, source)
@@ -73,6 +83,7 @@ def extract(export: Export, source: Source, breathe: Callable[[], None] = lambda
     if width is not None and width % HOUR_MS == 0:
         weeks = Ranges(export.start_ms, export.end_ms, HOURS_AT_ONCE * width)
         return Extract(made, _stream(made, weeks, by_hours(export.queries, source, weeks, width), width, breathe))
+    export = clipped(export, source)
     shared = Shared(source, export.queries)
     ranges = bounds(export.queries, shared, width)
     return Extract(made, _stream(made, ranges, beside(export.queries, source, shared, ranges), width, breathe))

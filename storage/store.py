@@ -215,6 +215,11 @@ class Store(RunStore):
         with self._database.reading() as connection:
             return summaries.summaries(connection, self._layouts, wanted, targets, start_ms, end_ms)
 
+    def span(self) -> tuple[int, int] | None:
+        """First and last instant that may have samples, of sealed hours to the hour; None of an empty store. Cheap."""
+        with self._database.reading() as connection:
+            return read.span(connection)
+
     def facts(self, target: str | None = None, at_ms: int | None = None, name: str | None = None) -> list[Fact]:
         """Facts, all or those true at an instant, by target, name and time."""
         with self._database.reading() as connection:
@@ -226,6 +231,10 @@ class Store(RunStore):
             found = read.absences(connection, start, end, target)
         damaged = self._damage.absences(start, end, target)
         return sorted([*found, *damaged], key=lambda one: one.start_ms) if damaged else found
+
+    def damaged(self, start: int, end: int) -> list[Absence]:
+        """What of start ≤ t ≤ end this process has met that cannot be read any more."""
+        return self._damage.absences(start, end)
 
     def events(self, start: int, end: int, target: str | None = None, limit: int = 1000) -> list[Event]:
         """The newest `limit` events of start ≤ at ≤ end, oldest first."""

@@ -30,3 +30,10 @@ class Source(Protocol):
 
     def step_ms(self) -> int:
         """The shortest nominal interval of a target."""
+
+
+class Spanned(Source, Protocol):
+    """History that knows where it begins and ends."""
+
+    def span(self) -> tuple[int, int] | None:
+        """First and last instant that may have samples, None where there are none; may be a little wide."""

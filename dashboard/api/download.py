@@ -23,6 +23,7 @@ from exchange.extract import Export, extract
 from exchange.names import file_name
 from exchange.parquet import NoParquet
 from exchange.sqlite import NoRoom
+from exchange.watched import Watched
 
 MOST = 2
 """Exports made at once; each holds a thread and a part of a processor."""
@@ -111,12 +112,19 @@ def _full() -> Response:
 
 def _file(process: WebProcess, wanted: Export, form: str, packed: bool, give_back: Callable[[], None]) -> Response:
     """The file as it is made. Its first piece is made here, so that what fails at once is told in a sentence."""
-    found = extract(wanted, process.sources, lambda: time.sleep(BREATH_S))
     line = _line(request.environ)
     if line is not None:
         line.settimeout(STALLED_S)
-    pieces = formats.pieces(form, wanted, found, gzip=packed, still_wanted=lambda: line is None or open_still(line))
-    body = _until_done(chain((next(pieces, b""),), pieces), give_back)
+
+    def still_wanted() -> bool:
+        return line is None or open_still(line)
+
+    def made() -> formats.Pieces:
+        found = extract(wanted, Watched(process.sources, still_wanted), lambda: time.sleep(BREATH_S))
+        yield from formats.pieces(form, wanted, found, gzip=packed, still_wanted=still_wanted)
+
+    pieces = made()
+    body = _until_done(chain((_first(pieces),), pieces), give_back)
     response = Response(body, content_type=GZIP if packed else TYPES[form])
     response.call_on_close(pieces.close)
     response.call_on_close(give_back)
@@ -126,10 +134,20 @@ def _file(process: WebProcess, wanted: Export, form: str, packed: bool, give_bac
     return response
 
 
+def _first(pieces: Iterator[bytes]) -> bytes:
+    """The first piece; none for a client that has gone already, of whom nobody is to be told."""
+    try:
+        return next(pieces, b"")
+    except BrokenPipeError:
+        return b""
+
+
 def _until_done(pieces: Iterable[bytes], give_back: Callable[[], None]) -> Iterator[bytes]:
     """The same pieces; the place is free when all of them are made, whether or not the server closes the answer."""
-    yield from pieces
-    give_back()
+    try:
+        yield from pieces
+    finally:
+        give_back()
 
 
 def _line(environ: Mapping[str, Any]) -> socket.socket | None:

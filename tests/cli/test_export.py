@@ -25,6 +25,7 @@ from exchange.extract import Export
 from exchange.parquet import MISSING
 from telemetry.catalog import gpu
 from telemetry.query import Query
+from telemetry.summary import HOUR_MS
 from tests.web.world import World, tick
 
 RANGE = ["--start", str(tick(0)), "--end", str(tick(59))]
@@ -128,6 +129,11 @@ def test_what_is_there_is_not_written_over(world: World, capsys: pytest.CaptureF
         ([*POWER, "--step", "10s", "--points", "5"], "exclude each other"),
         ([*POWER, "--format", "xls"], "expected one of csv, parquet, sqlite"),
         ([*POWER, "-o", "a.sqlite.gz"], "only CSV is packed"),
+        (
+            [*POWER, "-o", "a.xlsx"],
+            "no form has the ending .xlsx; expected one of .csv, .parquet, .sqlite, .db, .csv.gz",
+        ),
+        ([*POWER, "-o", "a.xlsx.gz"], "no form has the ending .xlsx"),
     ],
 )
 def test_what_cannot_be_asked(
@@ -161,8 +167,29 @@ def test_nothing_half_stays(world: World, capsys: pytest.CaptureFixture[str], mo
     assert run(world, *POWER, "-o", "a.sqlite") == 1
     assert "of a disk free" in capsys.readouterr().err
     assert [path.name for path in Path().iterdir() if path.name.startswith("a.")] == []
-    assert run(world, *POWER, "-o", "no/such/folder/a.csv") == 1
-    assert "No such file" in capsys.readouterr().err
+    assert run(world, *POWER, "-o", "no/such/folder/a.csv") == 2
+    assert "there is no folder no/such/folder: make it" in capsys.readouterr().err
+
+
+def test_what_is_damaged_is_named_and_the_file_is_kept(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    later = tick(0) + 10 * HOUR_MS
+    for target, hour in world.writer.due(later):
+        assert world.writer.seal(target, hour, later)
+    world.writer.prune(later)
+    assert run(world, *POWER, "-o", "whole.csv") == 0
+    whole = Path("whole.csv").read_text("utf-8")
+    mine = "SELECT id FROM series WHERE target = 'spark-01' AND metric = 'gpu_power_watts'"
+    with closing(sqlite3.connect(world.url.removeprefix("sqlite:///"))) as connection, connection:
+        connection.execute(
+            f"UPDATE chunk SET codec = (SELECT max(codec) FROM clock), data = x'00' WHERE series IN ({mine})"
+        )
+    capsys.readouterr()
+    assert run(world, *POWER, "-o", "a.csv") == 3
+    err = capsys.readouterr().err
+    assert "the chunk of gpu_power_watts gpu=0 of spark-01 in the hour of 2026-11-30T00:00Z" in err
+    assert "the export has a gap there" in err
+    kept = [line for line in whole.splitlines() if "spark-01" not in line]
+    assert Path("a.csv").read_text("utf-8").splitlines() == kept
 
 
 def test_whoever_reads_may_stop(world: World) -> None:

@@ -337,6 +337,29 @@ def test_nobody_waits_for_a_file_that_nobody_wants(web: Web) -> None:
                 assert answer.data == b""
 
 
+def test_a_place_is_free_when_its_client_hangs_up_before_there_is_a_row(web: Web) -> None:
+    """Of CSV the heading is sent before rows are read; then nothing is read for nobody."""
+    query = "metric=gpu_power_watts&start=-1000d&step=1s"
+    for _ in range(3):
+        near, far = socket.socketpair()
+        with near:
+            answer = web.client.get(
+                f"/api/v1/export.csv?{query}", buffered=False, environ_overrides={"gunicorn.socket": near}
+            )
+            pieces = answer.iter_encoded()
+            assert next(pieces).startswith(b"time,target")
+            far.close()
+            with pytest.raises(BrokenPipeError):
+                next(pieces)
+    assert rows(web, POWER)
+    near, far = socket.socketpair()
+    with near:
+        far.close()
+        for _ in range(3):
+            gone = web.client.get(f"/api/v1/export.csv?{query}", environ_overrides={"gunicorn.socket": near})
+            assert gone.data == b""
+
+
 def test_a_hung_up_line_is_seen() -> None:
     near, far = socket.socketpair()
     with near, far:

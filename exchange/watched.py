@@ -1,0 +1,56 @@
+"""A source for somebody who may go away: then nothing more is read for them."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from telemetry.frame import Frame
+from telemetry.source import Spanned
+from telemetry.summary import Summaries
+
+
+@dataclass(frozen=True)
+class Watched:
+    """The same answers; every reading of samples or hours first asks `wanted`: BrokenPipeError where it says no.
+
+    So work ends soon even in long stretches without samples, of which nothing is written.
+    """
+
+    source: Spanned
+    wanted: Callable[[], bool]
+
+    def _ask(self) -> None:
+        if not self.wanted():
+            raise BrokenPipeError(errno.EPIPE, "nobody waits for this export any more")
+
+    def frame(
+        self, metrics: Collection[str], start_ms: int, end_ms: int, targets: Collection[str] | None = None
+    ) -> Frame:
+        """Samples of these metrics with start ≤ tick ≤ end."""
+        self._ask()
+        return self.source.frame(metrics, start_ms, end_ms, targets)
+
+    def summaries(
+        self, metrics: Collection[str], start_ms: int, end_ms: int, targets: Collection[str] | None = None
+    ) -> Summaries:
+        """Sealed hours that overlap the range."""
+        self._ask()
+        return self.source.summaries(metrics, start_ms, end_ms, targets)
+
+    def unsealed(self, start_ms: int, end_ms: int) -> list[int]:
+        """Hours of the range whose rows no summary tells yet, or not all of them."""
+        return self.source.unsealed(start_ms, end_ms)
+
+    def forgotten(self, start_ms: int, end_ms: int) -> bool:
+        """Whether samples of the range were given up."""
+        return self.source.forgotten(start_ms, end_ms)
+
+    def step_ms(self) -> int:
+        """The shortest nominal interval of a target."""
+        return self.source.step_ms()
+
+    def span(self) -> tuple[int, int] | None:
+        """First and last instant that may have samples."""
+        return self.source.span()
