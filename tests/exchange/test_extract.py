@@ -18,10 +18,9 @@ from dashboard.sources import Sources
 from exchange import beside, formats
 from exchange.beside import Ranges
 from exchange.estimate import estimate
-from exchange.extract import Export, clipped, extract
+from exchange.extract import Export, extract
 from exchange.names import file_name
 from exchange.shared import Shared
-from exchange.watched import Watched
 from pipeline.tail import Tail
 from storage.records import Offset
 from storage.store import open_store
@@ -369,73 +368,3 @@ def test_names_of_files() -> None:
     assert name(gpu.GPU_POWER, width_ms=300_000) == f"gpu_power_watts_{range_of}_5min.csv"
     assert name(gpu.GPU_POWER, ratios.DECODE_TPS, points=600) == f"gpu_power_watts_and_1_more_{range_of}_600points.csv"
     assert name(engine.TTFT, quantile=0.999) == f"time_to_first_token_seconds_p99.9_{range_of}_raw.csv"
-
-
-@pytest.mark.parametrize("resolution", [{"raw": "1"}, {"step": "1s"}, {"step": "7s", "total": "1"}])
-def test_time_before_the_first_sample_costs_nothing(
-    broken: tuple[World, Sources], resolution: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _, sources = broken
-    breaths: list[int] = []
-    given = {"metric": MIXED, "end": str(tick(287)), **resolution}
-    early = read(sources, start=str(tick(0) - 1000 * 86_400_000), **given)
-    found = formats.csv(extract(early, sources, lambda: breaths.append(1)))
-    assert b"".join(found).decode() == text(sources, start=str(tick(-10)), **given)
-    assert len(breaths) < 12
-    begun = estimate(read(sources, start=str(tick(0)), **given), sources)
-    assert estimate(early, sources).rows == pytest.approx(begun.rows, rel=0.1)
-    assert begun.rows > 30
-
-
-def test_time_after_the_last_sample_costs_nothing(broken: tuple[World, Sources]) -> None:
-    _, sources = broken
-    breaths: list[int] = []
-    given = {"metric": "gpu_power_watts", "start": str(tick(3)), "raw": "1"}
-    late = read(sources, end=str(tick(300) + 300 * 86_400_000), **given)
-    found = formats.csv(extract(late, sources, lambda: breaths.append(1)))
-    assert b"".join(found).decode() == text(sources, end=str(tick(300)), **given)
-    assert len(breaths) < 12
-    counted = estimate(late, sources)
-    assert counted == estimate(read(sources, end=str(tick(300)), **given), sources)
-
-
-def test_what_exists_of_a_range(broken: tuple[World, Sources]) -> None:
-    _, sources = broken
-    assert sources.span() == (tick(0), tick(300))
-
-    def span(start: int, end: int, **more: str) -> tuple[int, int]:
-        found = clipped(read(sources, metric="gpu_power_watts", start=str(start), end=str(end), **more), sources)
-        return found.start_ms, found.end_ms
-
-    day = 86_400_000
-    assert span(tick(0) - day, tick(300) + day, raw="1") == (tick(0), tick(300))
-    assert span(tick(0) - day, tick(300) + day, step="10s") == (tick(0), tick(300) + day)
-    assert span(tick(7), tick(9), raw="1") == (tick(7), tick(9))
-    assert span(tick(0) - day, tick(0) - 5_000, raw="1") == (tick(0) - 5_000,) * 2
-    assert span(tick(300) + 1, tick(300) + day, raw="1") == (tick(300) + 1,) * 2
-
-
-def test_an_empty_store_has_no_span(make_sources: MakeSources) -> None:
-    _, sources = make_sources(-1)
-    assert sources.span() is None
-    assert text(sources, metric="gpu_power_watts", start="-1000d", end="now", step="1s").count("\r\n") == 1
-
-
-def test_sealed_hours_are_part_of_the_span(aged: Sources) -> None:
-    found = aged.span()
-    assert found is not None
-    assert found[0] == hour_of(T0)
-
-
-def test_nothing_is_read_for_those_who_have_gone(broken: tuple[World, Sources]) -> None:
-    """Also in a long hole, of which nothing is written: here before a sample of a year later."""
-    world, sources = broken
-    world.run(31_000_000, 31_000_001)
-    for total in ("0", "1"):
-        left = iter([True] * 40)
-        watched = Watched(sources, lambda left=left: next(left, False))  # type: ignore[misc]
-        given = {"metric": "gpu_energy_joules_total", "start": str(tick(0)), "end": str(tick(31_000_002)), "step": "1s"}
-        wanted = read(sources, total=total, **given)
-        with pytest.raises(BrokenPipeError, match="nobody waits"):
-            list(extract(wanted, watched).blocks)
-        assert next(left, None) is None
