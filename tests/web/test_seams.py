@@ -101,7 +101,7 @@ def lines(case: Case, sources: Sources, metric: object, patience_ms: float, **mo
         return reader.read(query, sources).lines
 
 
-@settings(max_examples=6, deadline=None, derandomize=True)
+@settings(max_examples=5, deadline=None, derandomize=True)
 @given(CASES)
 def test_parts_make_the_whole(case: Case) -> None:
     play(case)
