@@ -123,6 +123,10 @@ class Sources:
         oldest."""
         return self.store.unsealed_hours(start_ms, end_ms, most)
 
+    def extent(self) -> tuple[int, int] | None:
+        """(first, last) instant outside of which nothing is stored; None where nothing is."""
+        return self.store.extent()
+
     def forgotten(self, start_ms: int, end_ms: int) -> bool:
         """Whether samples of the range were given up, so that only summaries tell of them."""
         return self.store.forgotten(start_ms, end_ms)

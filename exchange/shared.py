@@ -98,6 +98,10 @@ class Shared:
         """Hours of the range whose rows no summary tells yet, or not all of them."""
         return self._source.unsealed(start_ms, end_ms)
 
+    def extent(self) -> tuple[int, int] | None:
+        """(first, last) instant outside of which nothing is stored; None where nothing is."""
+        return self._source.extent()
+
     def forgotten(self, start_ms: int, end_ms: int) -> bool:
         """Whether samples of the range were given up."""
         return self._source.forgotten(start_ms, end_ms)

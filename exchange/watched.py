@@ -43,6 +43,10 @@ class Watched:
         """Hours of the range whose rows no summary tells yet, or not all of them."""
         return self.source.unsealed(start_ms, end_ms)
 
+    def extent(self) -> tuple[int, int] | None:
+        """(first, last) instant outside of which nothing is stored; None where nothing is."""
+        return self.source.extent()
+
     def forgotten(self, start_ms: int, end_ms: int) -> bool:
         """Whether samples of the range were given up."""
         return self.source.forgotten(start_ms, end_ms)

@@ -37,6 +37,16 @@ def sealed(connection: Connection, start: int, end: int) -> list[Clock]:
     ]
 
 
+def extent(connection: Connection) -> tuple[int, int] | None:
+    """(first, last): no row and no summary lies outside; None where there is nothing. Ends of indexes, so that it takes
+    no time however much there is."""
+    told = connection.scalar(select(func.min(CLOCK.hour))), connection.scalar(select(func.max(CLOCK.hour)))
+    rows = connection.scalar(select(func.min(HOT.tick))), connection.scalar(select(func.max(HOT.tick)))
+    first = [one for one in (told[0], rows[0]) if one is not None]
+    last = [one for one in (None if told[1] is None else told[1] + HOUR_MS - 1, rows[1]) if one is not None]
+    return (min(first), max(last)) if first and last else None
+
+
 def forgotten(connection: Connection, start: int, end: int) -> bool:
     """Whether samples of start ≤ tick ≤ end were given up, so that only summaries tell of them."""
     query = select(CLOCK.hour).where(CLOCK.hour >= hour_of(start), CLOCK.hour <= end, CLOCK.codec == FORGOTTEN)

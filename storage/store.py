@@ -196,6 +196,11 @@ class Store(RunStore):
         with self._database.reading() as connection:
             return hours.states(connection, start_ms, end_ms, targets)
 
+    def extent(self) -> tuple[int, int] | None:
+        """(first, last) instant outside of which there are neither rows nor summaries; None of an empty store."""
+        with self._database.reading() as connection:
+            return hours.extent(connection)
+
     def forgotten(self, start_ms: int, end_ms: int) -> bool:
         """Whether samples of start ≤ tick ≤ end were given up, so that only summaries tell of them."""
         with self._database.reading() as connection:

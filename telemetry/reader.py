@@ -116,6 +116,7 @@ def _from_samples(
     query: Query, source: Source, bins: Bins | None, length_ms: int, keeper: Keeper | None = None
 ) -> Answer:
     joiner = Joiner(query, bins)
+    query = query if length_ms >= query.end_ms - query.start_ms else _there(query, source)
     if keeper is None or bins is None or bins[0] != 0 or _is_counted(query) or not _has_hour(query):
         for start, block in _blocks(query, source, _ranges(query, bins, length_ms, shared=True), bins, CACHED):
             joiner.add(start, block)
@@ -124,6 +125,14 @@ def _from_samples(
     lines = joiner.lines()
     in_bins = bins is not None and any(line.values is None for line in lines)
     return Answer(lines, bins[1] if bins is not None and in_bins else source.step_ms(), "samples")
+
+
+def _there(query: Query, source: Source) -> Query:
+    """The question about as much of the range as the source reaches over: empty hours around it are not asked for."""
+    extent = source.extent()
+    if extent is None or extent[1] < query.start_ms or extent[0] > query.end_ms:
+        return replace(query, end_ms=query.start_ms)
+    return replace(query, start_ms=max(query.start_ms, extent[0]), end_ms=min(query.end_ms, extent[1]))
 
 
 def _has_hour(query: Query) -> bool:

@@ -25,6 +25,9 @@ class Source(Protocol):
     def unsealed(self, start_ms: int, end_ms: int) -> list[int]:
         """Hours of the range, rising, whose rows no summary tells yet, or not all of them."""
 
+    def extent(self) -> tuple[int, int] | None:
+        """(first, last) instant outside of which there is nothing; None where there is nothing at all."""
+
     def forgotten(self, start_ms: int, end_ms: int) -> bool:
         """Whether samples of the range were given up, so that only summaries tell of them."""
 

@@ -29,20 +29,25 @@ PROBE_MS = 60_000
 class Pace:
     """Series of the last minute, milliseconds from one of their samples to the next, and the newest tick.
 
-    Times without a collector are counted as if there had been one.
+    oldest_ms: before it nothing is stored. Times without a collector in between are counted as if there had been one.
     """
 
     series: int
     step_ms: float
     newest_ms: int
+    oldest_ms: int
 
     def samples(self, start_ms: int, end_ms: int) -> int:
         """About how many samples the range holds."""
-        return self.series * int(max(min(end_ms, self.newest_ms) - start_ms, 0) / self.step_ms + 1)
+        return self.series * int(self._stored_ms(start_ms, end_ms) / self.step_ms + 1)
 
     def hours(self, start_ms: int, end_ms: int) -> int:
         """About how many summaries of hours the range holds."""
-        return self.series * (max(min(end_ms, self.newest_ms) - start_ms, 0) // HOUR_MS + 1)
+        return self.series * (self._stored_ms(start_ms, end_ms) // HOUR_MS + 1)
+
+    def _stored_ms(self, start_ms: int, end_ms: int) -> int:
+        """How much of the range lies where something is stored."""
+        return max(min(end_ms, self.newest_ms) - max(start_ms, self.oldest_ms), 0)
 
 
 def pace(sources: Sources, metrics: Collection[str], targets: Collection[str] | None) -> Pace:
@@ -50,11 +55,12 @@ def pace(sources: Sources, metrics: Collection[str], targets: Collection[str] | 
     recent = sources.recent
     newest = recent.latest_tick
     if newest is None:
-        return Pace(0, 1.0, 0)
+        return Pace(0, 1.0, 0, 0)
     probe = recent.frame(metrics, start_ms=newest - PROBE_MS, end_ms=newest, targets=targets)
     ticks = len(probe.ticks)
     step = (int(probe.ticks[-1]) - int(probe.ticks[0])) / (ticks - 1) if ticks > 1 else sources.step_ms()
-    return Pace(len(probe.series), step, newest)
+    extent = sources.extent()
+    return Pace(len(probe.series), step, newest, newest if extent is None else extent[0])
 
 
 @dataclass(frozen=True)
@@ -116,6 +122,10 @@ class Guarded:
                 503,
             )
         return found
+
+    def extent(self) -> tuple[int, int] | None:
+        """(first, last) instant outside of which nothing is stored; None where nothing is."""
+        return self.sources.extent()
 
     def forgotten(self, start_ms: int, end_ms: int) -> bool:
         """Whether samples of the range were given up."""

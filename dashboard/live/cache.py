@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 
-from dashboard.live import current
+from dashboard.live import current, reasons
 from dashboard.live.cells import Cell, cell
-from dashboard.live.reasons import reason
 from dashboard.live.scene import Scene
 from telemetry.catalog import engine
 from telemetry.catalog import ratios as quotients
@@ -32,13 +31,15 @@ def offers(scene: Scene, ratio: Ratio) -> bool:
 def _either(scene: Scene, ratio: Ratio, other: Ratio | Metric, idle: str) -> Cell:
     """The ratio where its counters are offered, else the other."""
     if offers(scene, ratio):
-        return cell(scene.quotient(ratio), ratio.unit, reason(scene, ratio, otherwise=idle))
+        why = reasons.idle(scene, idle, ratio.window_s, *ratio.denominator)
+        return cell(scene.quotient(ratio), ratio.unit, reasons.reason(scene, ratio, otherwise=why))
     if isinstance(other, Ratio):
         value, here = scene.quotient(other), offers(scene, other)
+        idle = reasons.idle(scene, idle, other.window_s, *other.denominator)
     else:
         value = folded(scene, other)
         here = any(series.metric == other.name for series in scene.engines.series)
-    return cell(value, other.unit, reason(scene, ratio, otherwise=idle if here else NOT_OFFERED))
+    return cell(value, other.unit, reasons.reason(scene, ratio, otherwise=idle if here else NOT_OFFERED))
 
 
 def cache_cells(scene: Scene) -> dict[str, Cell]:
@@ -51,7 +52,7 @@ def cache_cells(scene: Scene) -> dict[str, Cell]:
         "kv": cell(
             usage,
             engine.KV_CACHE_USAGE.unit,
-            reason(scene, engine.KV_CACHE_USAGE, otherwise=NOT_OFFERED),
+            reasons.reason(scene, engine.KV_CACHE_USAGE, otherwise=NOT_OFFERED),
             engine.KV_CACHE_USAGE.limits,
         ),
         "prefix_hits": _either(scene, quotients.PREFIX_HITS, quotients.PREFIX_CACHE_HIT_RATIO, no_prompts),

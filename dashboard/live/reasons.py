@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from dashboard import formatting
 from dashboard.live.scene import Scene
+from dashboard.live.unknown import YOUNG
 from storage.records import TargetRow
 from telemetry.model import Metric, Ratio, Scope, Unit
 
@@ -67,6 +70,17 @@ def reason(scene: Scene, *metrics: Metric | Ratio, otherwise: str = "no reading"
         return f"no {missing} is configured"
     names = [part.name for part in stored]
     return next(filter(None, (target_reason(target, names, scene) for target in concerned)), otherwise)
+
+
+def idle(scene: Scene, words: str, window_s: float, *metrics: Metric) -> str:
+    """`words`, which say that nothing happened in a window; while none of the metrics was watched so long, that."""
+    ticks = [part.ticks[(~np.isnan(part.values)).any(axis=0)] for part in map(scene.engines_of, _names(metrics))]
+    first = min((int(some[0]) for some in ticks if len(some)), default=None)
+    return YOUNG if first is not None and first > scene.tick - window_s * 1000 else words
+
+
+def _names(metrics: Iterable[Metric]) -> list[str]:
+    return [metric.name for metric in metrics]
 
 
 def _kind(scope: Scope) -> str:

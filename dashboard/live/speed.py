@@ -10,7 +10,7 @@ from dashboard import formatting
 from dashboard.live import current
 from dashboard.live.cells import Cell, cell, unknown, words
 from dashboard.live.prefill import running_text
-from dashboard.live.reasons import reason
+from dashboard.live.reasons import idle, reason
 from dashboard.live.scene import WINDOWS_MS, Scene
 from telemetry.catalog import cluster, engine
 from telemetry.catalog import ratios as quotients
@@ -115,7 +115,11 @@ def speed_cells(scene: Scene) -> dict[str, Cell]:
         "prefill.throughput": cell(
             scene.quotient(quotients.PREFILL_TPS),
             TPS,
-            reason(scene, engine.PROMPT_TOKENS, otherwise="no prefill in 5 m"),
+            reason(
+                scene,
+                engine.PROMPT_TOKENS,
+                otherwise=idle(scene, "no prefill in 5 m", quotients.PREFILL_TPS.window_s, engine.PROMPT_TOKENS),
+            ),
         ),
         "prefill.now": prefill_now(scene),
         "requests.running": cell(

@@ -120,6 +120,7 @@ def answers(store: Store) -> dict[str, object]:
         "unsealed": lambda: store.unsealed(0, LATER),
         "due": lambda: store.due(LATER),
         "forgotten": lambda: store.forgotten(0, LATER),
+        "extent": store.extent,
         "weight": lambda: store.weigh(NOW),
         "newest hours": lambda: store.newest_hours(2),
         "oldest": lambda: (store.oldest_samples(), store.oldest_summaries()),

@@ -90,6 +90,18 @@ def test_sealed_hours_of_a_range(store: Store) -> None:
     assert not store.forgotten(0, LATER)
 
 
+def test_extent_reaches_over_rows_and_sealed_hours(store: Store) -> None:
+    assert store.extent() is None
+    write(store, "a", ["x"], {3: [1], 2 * HOUR_S + 7: [2]})
+    assert store.extent() == (NOW + 3 * SECOND, NOW + 2 * HOUR_MS + 7 * SECOND)
+    for target, hour in store.due(LATER):
+        store.seal(target, hour, LATER)
+    first, last = NOW, NOW + 3 * HOUR_MS - 1
+    assert store.extent() == (first, last)
+    write(store, "b", ["x"], {-5: [1], 4 * HOUR_S: [2]})
+    assert store.extent() == (NOW - 5 * SECOND, NOW + 4 * HOUR_MS)
+
+
 def test_unsealed_hours_of_a_range(store: Store) -> None:
     write(store, "a", ["x"], {0: [1], HOUR_S: [2], 3 * HOUR_S: [3]})
     hour = [NOW + at * HOUR_MS for at in range(4)]

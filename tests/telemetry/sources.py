@@ -53,6 +53,10 @@ class Memory:
         """The open hours of the range."""
         return [hour for hour in self.open if hour + HOUR_MS > start_ms and hour <= end_ms]
 
+    def extent(self) -> tuple[int, int] | None:
+        """From the first tick to the last one."""
+        return (int(self.all.ticks[0]), int(self.all.ticks[-1])) if len(self.all.ticks) else None
+
     def forgotten(self, start_ms: int, end_ms: int) -> bool:
         """Whether one of the hours given up is in the range."""
         return any(hour + HOUR_MS > start_ms and hour <= end_ms for hour in self.gone)

@@ -30,7 +30,8 @@ def test_samples_of_a_range(make_world: MakeWorld, make_web: MakeWeb) -> None:
         assert found.samples(tick(20), tick(49)) == 4 * 30
         assert pace(sources, NAMES, ["spark-01"]).samples(tick(20), tick(49)) == 30
         assert found.samples(tick(200), tick(300)) == 4, "about none"
-        assert found.hours(tick(0) - DAYS, tick(100) + DAYS) == 4 * (7 * 24 + 1)
+        assert found.hours(tick(0) - DAYS, tick(100) + DAYS) == 4, "hours before the first sample are none"
+        assert found.samples(tick(0) - DAYS, tick(49)) == 4 * 50
         assert pace(sources, {"no_such"}, None).samples(tick(0), tick(100)) == 0
         web.step()
 
@@ -49,7 +50,7 @@ def test_one_tick_has_the_usual_pace(make_world: MakeWorld, make_web: MakeWeb) -
     world.run(0, 0)
     web = make_web(world)
     web.step()
-    assert pace(web.process.sources, NAMES, None).samples(tick(0) - 2000, tick(0)) == 6
+    assert pace(web.process.sources, NAMES, None).step_ms == 1000.0
 
 
 class Watched:
@@ -93,6 +94,7 @@ def test_too_many_hours_are_refused_without_reading_them(
     make_world: MakeWorld, make_web: MakeWeb, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = make_world(engines=False)
+    world.run(-7 * 86_400, -7 * 86_400)
     world.run(0, 60)
     web = make_web(world)
     web.step()
@@ -164,3 +166,19 @@ def test_large_answers_are_worked_out_one_after_the_other(
         web.get(path)
     assert held == [False, True]
     assert not sources.large.locked()
+
+
+def test_a_year_costs_what_is_stored(make_world: MakeWorld, make_web: MakeWeb, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two minutes of samples, nothing sealed: no empty hour is read, and the answer is the same."""
+    world = make_world(engines=False)
+    world.run(0, 120)
+    web = make_web(world)
+    web.step()
+    watched = Watched(monkeypatch, web.process.sources.store)
+    monkeypatch.setattr("dashboard.api.cost.MOST_HOURS", 4)
+    found = web.get(f"series?metric=gpu_power_watts&start={tick(0) - 52 * DAYS}&end={tick(120) + DAYS}")
+    assert watched.read == ["summaries"], "no empty hour is read, and the samples come from memory"
+    assert found["series"] == web.get(f"series?metric=gpu_power_watts&start={tick(0)}&end={tick(120)}")["series"]
+    assert [len(line["v"]) for line in found["series"]] == [121] * 4
+    for start, end in ((tick(0) - 52 * DAYS, tick(-1)), (tick(121), tick(121) + 52 * DAYS)):
+        assert web.get(f"series?metric=gpu_power_watts&start={start}&end={end}")["series"] == []

@@ -87,7 +87,7 @@ export class Chart {
       if (error.name === "AbortError") return;
       this.failed = error;
       this.tell(error.status === 400 || error.status === 413 ? "much" : "error", error.message);
-      if (error.status) this.lines = this.earlier = [];
+      if (error.status) this.clear();
       this.draw();
       return;
     }
@@ -97,6 +97,14 @@ export class Chart {
     this.gather();
     this.draw();
     this.legend.write(this.feed);
+  }
+
+  // Nothing is shown of a view that was refused: numbers of the one before would pass for its own.
+  clear() {
+    this.lines = this.earlier = [];
+    this.csv.hidden = true;
+    setText(this.how, "");
+    this.legend.clear();
   }
 
   gather() {

@@ -52,6 +52,10 @@ export class Legend {
     }
   }
 
+  clear() {
+    this.build([]);
+  }
+
   build(lines) {
     this.rows.clear();
     for (const line of lines) {
