@@ -6,7 +6,7 @@ import re
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, Route, expect
 
 from telemetry.catalog import gpu
 from tests.browser.conftest import Complaints, MakeSite, Open, Site
@@ -133,6 +133,30 @@ def test_what_cannot_be_drawn_is_said(
     page = opened(open_page, f"{site.address}/explore{address}")
     expect(page.locator(".explore-chart")).to_have_attribute("data-state", state)
     expect(page.locator(".explore-plot .nothing")).to_contain_text(said)
+
+
+def test_what_is_said_of_the_view_before_is_dim_while_a_range_loads_and_gone_when_it_is_refused(
+    site: Site, open_page: Open, complaints: Complaints
+) -> None:
+    """Figures of another range would pass for those of the one that is chosen."""
+    complaints.allowed = ("400",)
+    page = opened(open_page, site.address + POWER)
+    chart, held = page.locator(".explore-chart"), list[Route]()
+    expect(row(page, "spark-03").locator("td").last).to_have_text("52\u00a0W")
+    page.route("**/api/v1/series?*", lambda route: held.append(route))
+    page.get_by_role("radio", name="1 h", exact=True).click()
+    expect(chart).to_have_attribute("data-state", "loading")
+    for part in ("canvas:first-child", ".explore-legend", ".explore-how"):
+        expect(chart.locator(part)).to_have_css("opacity", "0.5")
+    held[-1].fulfill(status=400, json={"error": "This is too much."})
+    expect(chart).to_have_attribute("data-state", "much")
+    expect(chart.locator("tbody tr")).to_have_count(0)
+    expect(chart.locator(".explore-how")).to_have_text("")
+    expect(chart.locator("a.plain")).to_be_hidden()
+    page.unroute("**/api/v1/series?*")
+    page.get_by_role("radio", name="15 m", exact=True).click()
+    expect(row(page, "spark-03").locator("td").last).to_have_text("52\u00a0W")
+    expect(chart.locator(".explore-legend")).to_have_css("opacity", "1")
 
 
 def test_an_unknown_metric_is_named(site: Site, open_page: Open) -> None:
