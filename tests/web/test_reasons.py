@@ -7,9 +7,10 @@ import pytest
 from dashboard.live.reasons import state_words
 from dashboard.live.scene import Scene
 from storage.records import TargetRow
-from telemetry.catalog import cluster
+from telemetry.catalog import cluster, engine
+from telemetry.model import Series
 from tests.web.conftest import MakeWeb, MakeWorld
-from tests.web.world import NAN, constant
+from tests.web.world import DEPLOYMENT, ENGINE, HEAD, NAN, constant
 
 TICK = 1_796_000_000_000
 
@@ -35,3 +36,19 @@ def test_a_sum_that_is_not_known_of_ports_that_are_there_is_told_from_no_port(
     world.set(cluster.CLUSTER_TARGET, cluster.CLUSTER_TRANSMIT, constant(NAN))
     world.run(0, 60)
     assert make_web(world).step()["cells"]["interconnect"][3] == "not every port was read"
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(299, "not yet a whole window"), (300, "no prefill in 5 m")])
+def test_nothing_happened_is_said_of_a_whole_window(
+    make_world: MakeWorld, make_web: MakeWeb, seconds: int, said: str
+) -> None:
+    """Counters that stand still, watched for less than the window's five minutes, and for all of them."""
+    world = make_world(nodes=1)
+    for one in (cluster.PREFILL_TOKENS, cluster.PREFILL_SECONDS):
+        world.set(DEPLOYMENT, one, constant(0.0))
+    for one in (engine.PROMPT_TOKENS, engine.PROMPT_TOKENS_CACHED):
+        world.series[HEAD][Series(HEAD, one.name, ENGINE)] = constant(0.0)
+    world.run(0, seconds)
+    cells = make_web(world).step()["cells"]
+    assert cells["prefill.throughput"][3] == said
+    assert cells["prefix_hits"][3] == said.replace("no prefill in 5 m", "no prompt in the last 5 m")
