@@ -33,6 +33,12 @@ def programs() -> Path | None:
     return versions[-1].parent if versions else None
 
 
+def _mortal() -> list[str]:
+    """What lets a program die with the test that began it, where that is killed."""
+    found = shutil.which("setpriv")
+    return [] if found is None else [found, "--pdeathsig", "QUIT"]
+
+
 class Server:
     """One server; `stop` and `start` again keep what it holds."""
 
@@ -62,7 +68,7 @@ class Server:
         flags = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         with (self.directory / "log").open("ab") as log:
             self._process = subprocess.Popen(
-                [self._bin / "postgres", "-D", self.directory / "data", *flags],
+                [*_mortal(), self._bin / "postgres", "-D", self.directory / "data", *flags],
                 stdout=log,
                 stderr=log,
                 cwd=self.directory,
