@@ -282,12 +282,8 @@ def pages(silent: Callable[..., Web]) -> FlaskClient:
     return build(silent(NAMES, "refused", "connection refused").process).test_client()
 
 
-OF_THE_CLUSTER = {"206", "1.6", "12.8", "96.0"}
-"""What the table of all readings tells of the whole cluster: it is recorded, and of now."""
-
-
-@pytest.mark.parametrize(("fragment", "known"), [("node", set()), ("node-readings", OF_THE_CLUSTER)])
-def test_the_fragments_of_a_silent_node_show_nothing_old(pages: FlaskClient, fragment: str, known: set[str]) -> None:
+@pytest.mark.parametrize("fragment", ["node", "node-readings"])
+def test_the_fragments_of_a_silent_node_show_nothing_old(pages: FlaskClient, fragment: str) -> None:
     alive = cells_of(pages.get(f"/fragment/{fragment}?node=spark-01").text)
     assert ("ok", "50", "") in alive, "its power"
     for number, name in enumerate(NAMES[:2]):
@@ -295,7 +291,7 @@ def test_the_fragments_of_a_silent_node_show_nothing_old(pages: FlaskClient, fra
         cells = cells_of(text)
         assert len(cells) >= len([cell for cell in alive if cell[0] == "ok"]) // 2
         why = f"{name} refuses the connection (connection refused)"
-        assert {told for state, told, _ in cells if state != "unknown"} == known
+        assert [told for state, told, _ in cells if state != "unknown"] == []
         assert {told for state, told, _ in cells if state == "unknown"} == {"–"}
         assert all(reason for state, _, reason in cells if state == "unknown")
         assert why in {reason for _, _, reason in cells}

@@ -172,6 +172,7 @@ def test_metrics_are_the_catalogue(web: Web) -> None:
         "scope": "node",
         "group": "gpu",
         "labels": ["gpu"],
+        "across": "max",
         "window_s": None,
         "limits": {"warning": 85, "critical": 90, "low": False},
         "states": [],
