@@ -27,7 +27,7 @@ def ask(web: Web) -> Answers:
         "latest": web.get("latest?metric=gpu_power_watts,decode_tokens_per_second"),
         "series": web.get(series)["series"],
         "deployment": web.get(f"series?metric=requests_running&deployment=Kimi-K3&start={tick(LAST - 2)}")["series"],
-        "status": web.get("status"),
+        "status": {name: told for name, told in web.get("status").items() if name != "store"},  # its size is of now
     }
 
 
