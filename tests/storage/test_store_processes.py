@@ -18,6 +18,7 @@ from storage.records import Batch, Row
 from storage.sqlite import Sqlite
 from storage.store import Store
 from telemetry.summary import HOUR_MS
+from tests.storage.engines import sqlite_only
 from tests.storage.test_store_seal import assert_same
 from tests.storage.worlds import NOW, SECOND, scribe_values, series
 
@@ -124,6 +125,7 @@ def test_killed_processes_lose_nothing_while_they_seal(opened: Open, url: str) -
     check_sealed(store, store.rows()[-1].tick + HOUR_MS)
 
 
+@sqlite_only
 @pytest.mark.live
 @pytest.mark.parametrize("step_ms", [SECOND, 120 * SECOND])
 def test_fifty_killed_processes_lose_nothing_acknowledged(opened: Open, url: str, step_ms: int) -> None:
