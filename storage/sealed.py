@@ -130,6 +130,8 @@ class _Reader:
 
 def present(plan: Plan, layouts: Ids) -> Collection[int]:
     """Numbers of the wanted series that these layouts hold."""
+    if len(layouts) and (layouts == layouts[0]).all():
+        layouts = layouts[:1]  # nearly every hour has one, which takes a twentieth of the time to see
     return {
         number for position in plan.position(np.unique(layouts)).tolist() for number in plan.mine(position).tolist()
     }
