@@ -131,10 +131,6 @@ class Sources:
         """Whether samples of the range were given up, so that only summaries tell of them."""
         return self.store.forgotten(start_ms, end_ms)
 
-    def span(self) -> tuple[int, int] | None:
-        """First and last instant that may have samples, None where there are none."""
-        return self.store.span()
-
     def step_ms(self) -> int:
         """The nominal interval: the shortest that any target is read with."""
         return min((target.interval_ms for target in self.store.targets()), default=DEFAULT_STEP_MS)

@@ -10,7 +10,7 @@ import numpy as np
 
 from exchange.extract import Export, Extract, clipped, extract, rows_of
 from exchange.formats import CSV, GZIP_LEVEL, PARQUET, SQLITE, csv
-from telemetry.source import Spanned
+from telemetry.source import Source
 
 LOOKS = 4
 LOOK_MS = 15_000
@@ -29,7 +29,7 @@ class Estimate:
     exact: bool
 
 
-def estimate(export: Export, source: Spanned, form: str = CSV, *, gzip: bool = False) -> Estimate:
+def estimate(export: Export, source: Source, form: str = CSV, *, gzip: bool = False) -> Estimate:
     """About how many rows and bytes; looks far enough apart that a gap in the range counts in proportion."""
     if export.points is None:
         export = clipped(export, source)

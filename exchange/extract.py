@@ -14,7 +14,7 @@ from exchange.table import Layout, Table, table
 from telemetry import reader
 from telemetry.frame import Ints
 from telemetry.query import Line, Query
-from telemetry.source import Source, Spanned
+from telemetry.source import Source
 from telemetry.summary import HOUR_MS
 
 HOURS_AT_ONCE = 168
@@ -63,17 +63,17 @@ class Extract:
             self.blocks.close()
 
 
-def clipped(export: Export, source: Spanned) -> Export:
+def clipped(export: Export, source: Source) -> Export:
     """The same without the time before the first sample, to the bin; of samples also without that after the last. A
     range in which there can be nothing becomes its last bin or instant. None of its rows is lost."""
-    span, width = source.span(), export.width_ms or 1
-    first, last = span if span is not None else (export.end_ms, export.end_ms)
+    extent, width = source.extent(), export.width_ms or 1
+    first, last = extent if extent is not None else (export.end_ms, export.end_ms)
     start = min(max(export.start_ms, first // width * width), max(export.end_ms // width * width, export.start_ms))
     end = export.end_ms if export.width_ms is not None else max(min(export.end_ms, last), start)
     return replace(export, queries=tuple(replace(one, start_ms=start, end_ms=end) for one in export.queries))
 
 
-def extract(export: Export, source: Spanned, breathe: Callable[[], None] = lambda: None) -> Extract:
+def extract(export: Export, source: Source, breathe: Callable[[], None] = lambda: None) -> Extract:
     """What an export gives. breathe: called between slices of samples, when no transaction is open."""
     if export.points is not None:
         return _chart(export, source)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from telemetry.frame import Frame
-from telemetry.source import Spanned
+from telemetry.source import Source
 from telemetry.summary import Summaries
 
 
@@ -18,7 +18,7 @@ class Watched:
     So work ends soon even in long stretches without samples, of which nothing is written.
     """
 
-    source: Spanned
+    source: Source
     wanted: Callable[[], bool]
 
     def _ask(self) -> None:
@@ -54,7 +54,3 @@ class Watched:
     def step_ms(self) -> int:
         """The shortest nominal interval of a target."""
         return self.source.step_ms()
-
-    def span(self) -> tuple[int, int] | None:
-        """First and last instant that may have samples."""
-        return self.source.span()

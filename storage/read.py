@@ -11,7 +11,6 @@ from storage import schema
 from storage.codec import labels_of, unpack, value_of
 from storage.records import Absence, Command, Commit, Episode, Event, Fact, Offset, Row, TargetRow
 from telemetry.model import Series
-from telemetry.summary import HOUR_MS
 
 AT_ONCE = 500
 """Values of one IN (…): below every engine's limit of parameters."""
@@ -38,17 +37,6 @@ def latest_commit(connection: Connection) -> Commit | None:
     table = schema.commit_log
     found = connection.execute(select(table).order_by(table.c.sequence.desc()).limit(1)).first()
     return None if found is None else Commit(*found)
-
-
-def span(connection: Connection) -> tuple[int, int] | None:
-    """First and last instant that may have samples, of sealed hours to the hour; None of an empty store. Four looks at
-    the ends of indexes, however long the history."""
-    clock = schema.clock.c
-    low = [connection.scalar(select(func.min(column))) for column in (HOT.tick, clock.hour)]
-    high = [connection.scalar(select(func.max(column))) for column in (HOT.tick, clock.hour)]
-    first = [one for one in low if one is not None]
-    last = [one for one in (high[0], None if high[1] is None else high[1] + HOUR_MS - 1) if one is not None]
-    return (min(first), max(last)) if first else None
 
 
 def rows(

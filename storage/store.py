@@ -197,7 +197,8 @@ class Store(RunStore):
             return hours.states(connection, start_ms, end_ms, targets)
 
     def extent(self) -> tuple[int, int] | None:
-        """(first, last) instant outside of which there are neither rows nor summaries; None of an empty store."""
+        """(first, last) instant outside of which there are neither rows nor summaries, of sealed hours to the hour;
+        None of an empty store. Cheap."""
         with self._database.reading() as connection:
             return hours.extent(connection)
 
@@ -219,11 +220,6 @@ class Store(RunStore):
         """
         with self._database.reading() as connection:
             return summaries.summaries(connection, self._layouts, wanted, targets, start_ms, end_ms)
-
-    def span(self) -> tuple[int, int] | None:
-        """First and last instant that may have samples, of sealed hours to the hour; None of an empty store. Cheap."""
-        with self._database.reading() as connection:
-            return read.span(connection)
 
     def facts(self, target: str | None = None, at_ms: int | None = None, name: str | None = None) -> list[Fact]:
         """Facts, all or those true at an instant, by target, name and time."""

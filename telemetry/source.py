@@ -26,17 +26,10 @@ class Source(Protocol):
         """Hours of the range, rising, whose rows no summary tells yet, or not all of them."""
 
     def extent(self) -> tuple[int, int] | None:
-        """(first, last) instant outside of which there is nothing; None where there is nothing at all."""
+        """(first, last) instant outside of which there is nothing, maybe a little wide; None: there is nothing."""
 
     def forgotten(self, start_ms: int, end_ms: int) -> bool:
         """Whether samples of the range were given up, so that only summaries tell of them."""
 
     def step_ms(self) -> int:
         """The shortest nominal interval of a target."""
-
-
-class Spanned(Source, Protocol):
-    """History that knows where it begins and ends."""
-
-    def span(self) -> tuple[int, int] | None:
-        """First and last instant that may have samples, None where there are none; may be a little wide."""

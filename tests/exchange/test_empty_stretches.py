@@ -58,7 +58,7 @@ def test_time_after_the_last_sample_costs_nothing(broken: tuple[World, Sources])
 
 def test_what_exists_of_a_range(broken: tuple[World, Sources]) -> None:
     _, sources = broken
-    assert sources.span() == (tick(0), tick(300))
+    assert sources.extent() == (tick(0), tick(300))
 
     def span(start: int, end: int, **more: str) -> tuple[int, int]:
         found = clipped(read(sources, metric="gpu_power_watts", start=str(start), end=str(end), **more), sources)
@@ -72,18 +72,18 @@ def test_what_exists_of_a_range(broken: tuple[World, Sources]) -> None:
     assert span(tick(300) + 1, tick(300) + day, raw="1") == (tick(300) + 1,) * 2
 
 
-def test_an_empty_store_has_no_span(make_sources: MakeSources) -> None:
+def test_an_empty_store_has_no_extent(make_sources: MakeSources) -> None:
     _, sources = make_sources(-1)
-    assert sources.span() is None
+    assert sources.extent() is None
     assert text(sources, metric="gpu_power_watts", start="-1000d", end="now", step="1s").count("\r\n") == 1
 
 
-def test_sealed_hours_are_part_of_the_span(broken: tuple[World, Sources]) -> None:
+def test_sealed_hours_are_part_of_the_extent(broken: tuple[World, Sources]) -> None:
     world, sources = broken
     for target, hour in world.writer.due(tick(0) + 10 * HOUR_MS):
         assert world.writer.seal(target, hour, tick(0) + 10 * HOUR_MS)
     world.writer.prune(tick(0) + 10 * HOUR_MS)
-    assert sources.span() == (hour_of(tick(0)), hour_of(tick(0)) + HOUR_MS - 1)
+    assert sources.extent() == (hour_of(tick(0)), hour_of(tick(0)) + HOUR_MS - 1)
 
 
 def test_nothing_is_read_for_those_who_have_gone(broken: tuple[World, Sources]) -> None:
