@@ -151,17 +151,14 @@ def _by_hours(query: Query, source: Source, bins: Bins, length_ms: int, keeper: 
         frame = source.frame(query.stored(), start - query.lead_ms, end, query.sources())
         for low, high in cut(start, end, HOUR_MS):
             asked = replace(query, start_ms=low, end_ms=high)
-            mine = _pieces(asked, frame.between(low - query.lead_ms, high), bins, CACHED)
-            pieces = [
-                binned(block, one.start_ms, bins) for one, own in mine if len((block := evaluate(one, own)).ticks)
-            ]
-            piece = joined(pieces, low, bins) if pieces else empty(np.zeros(0, np.int64))
+            piece = _of_hour(asked, frame.between(low - query.lead_ms, high), bins)
             joiner.put(piece)
             if low in known and high == low + HOUR_MS - 1:
                 keeper.put(known[low], piece)
 
 
 def _of_hour(query: Query, frame: Frame, bins: Bins) -> Binned:
+    """The bins of a range that lies in one hour."""
     pieces = []
     for one, own in _pieces(query, frame, bins, CACHED):
         block = evaluate(one, own)
