@@ -36,6 +36,7 @@ def collector(settings: Settings) -> CollectorConfig:
         ),
         deployments=settings.deployments,
         interval_s=settings.interval_s,
+        run_silence_s=settings.run_silence_s,
         keep=Keep(settings.raw_days, settings.summary_months, settings.size_limit, settings.disk_reserve),
     )
 

@@ -85,7 +85,7 @@ def build(config: CollectorConfig, store: Store, clock: HubClock, monotonic: Cal
     names = {target.name for target in targets}
     still_open = [one for one in store.absences(0, FOREVER_MS) if one.end_ms is None and one.target in names]
     hub = Hub(config, targets, AbsenceBook(still_open))
-    hub.chronicle = chronicle_of(store)
+    hub.chronicle = chronicle_of(store, round(config.run_silence_s * 1000))
     hub.prefills.totals.update(prefills_left(store, last))
     for fact in store.facts():
         if fact.target in names and fact.end_ms is None:

@@ -51,6 +51,7 @@ class CollectorConfig:
     deployments: name → names of the engine targets that serve one model together; engines named in none are grouped by
     the model they serve.
     interval_s: nominal seconds between ticks.
+    run_silence_s: seconds in which nothing happens after which a run ends.
     keep: what is given up, and when.
     """
 
@@ -59,4 +60,5 @@ class CollectorConfig:
     engines: tuple[TargetConfig, ...] = ()
     deployments: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     interval_s: float = 1.0
+    run_silence_s: float = 60.0
     keep: Keep = Keep()

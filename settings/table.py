@@ -144,6 +144,13 @@ class Settings:
         ("run",),
     )
     interval_s: float = _setting(number(0.2, 60), 1.0, "Seconds between samples.", (*COLLECTOR, "demo"), "--interval")
+    run_silence_s: float = _setting(
+        number(5, 3600),
+        60.0,
+        "Seconds without requests and tokens after which a run ends (docs/runs.md).",
+        (*COLLECTOR, "demo"),
+        "--run-silence",
+    )
     raw_days: float = _setting(
         number(0.04, 3650),
         30.0,

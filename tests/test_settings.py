@@ -19,6 +19,7 @@ def test_defaults(tmp_path: Path) -> None:
     found = load({}, {"HOME": "/home/ann"}, tmp_path)
     assert found.store == "sqlite:////home/ann/.local/state/tachograph/tachograph.db"
     assert (found.host, found.port, found.interval_s, found.raw_days) == ("127.0.0.1", 8050, 1.0, 30.0)
+    assert found.run_silence_s == 60.0
     assert (found.summary_months, found.size_limit, found.disk_reserve) == (24.0, None, None)
     assert (found.nodes, found.engines, found.deployments, found.allowed_hosts) == ({}, {}, {}, ())
     assert (found.token_file, found.discover, found.log_level) == (None, True, "info")
@@ -242,6 +243,12 @@ def test_wrong_intervals(tmp_path: Path, raw: str) -> None:
     assert refused(tmp_path, {"interval_s": raw}) == [
         f"--interval: {raw!r} is wrong, expected a number from 0.2 to 60",
     ]
+
+
+@pytest.mark.parametrize("raw", ["4.9", "3601"])
+def test_wrong_silences(tmp_path: Path, raw: str) -> None:
+    told = f"--run-silence: {raw!r} is wrong, expected a number from 5 to 3600"
+    assert refused(tmp_path, {"run_silence_s": raw}) == [told]
 
 
 def test_true_is_no_number(tmp_path: Path) -> None:

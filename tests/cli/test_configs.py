@@ -22,6 +22,7 @@ def test_collector() -> None:
         engines={"head": "http://10.0.0.1:8000"},
         deployments={"kimi": ("head",)},
         interval_s=2.0,
+        run_silence_s=90.0,
         raw_days=5.0,
         summary_months=6.0,
         size_limit=7 << 30,
@@ -33,6 +34,7 @@ def test_collector() -> None:
         engines=(TargetConfig("head", "http://10.0.0.1:8000", TargetKind.ENGINE),),
         deployments={"kimi": ("head",)},
         interval_s=2.0,
+        run_silence_s=90.0,
         keep=Keep(5.0, 6.0, 7 << 30, 8),
     )
 

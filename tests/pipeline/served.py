@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 from pipeline.clock import HubClock
 from pipeline.collector import build
@@ -65,6 +66,7 @@ class Bench:
     path: Path
     targets: list[TargetConfig]
     clock: Clock = field(default_factory=Clock)
+    settings: dict[str, Any] = field(default_factory=dict)
 
     def open(self) -> tuple[Sampler, Store]:
         """A fresh sampler and the store that it writes."""
@@ -73,5 +75,6 @@ class Bench:
             str(self.path),
             tuple(one for one in self.targets if one.kind is TargetKind.NODE),
             tuple(one for one in self.targets if one.kind is TargetKind.ENGINE),
+            **self.settings,
         )
         return build(config, store, HubClock(0.0, 0.0), self.clock), store

@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 from pipeline.config import TargetConfig, TargetKind
 from pipeline.sampler import Sampler
@@ -30,6 +31,7 @@ class Stage:
         self.asked: list[str] = []
         self.hold: threading.Event | None = None
         self.slow_s = 0.0
+        self.settings: dict[str, Any] = {}
         self.sampler: Sampler
         self.bench: Bench
 
@@ -54,7 +56,7 @@ class Stage:
 
         async def run() -> None:
             with serving(self.answer) as url:
-                self.bench = Bench(self.path, [TargetConfig("one", url, self.kind)])
+                self.bench = Bench(self.path, [TargetConfig("one", url, self.kind)], settings=self.settings)
                 self.sampler, store = self.bench.open()
                 await story(self)
                 await self.sampler.finish()

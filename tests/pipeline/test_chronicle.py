@@ -77,6 +77,21 @@ def test_a_run_is_found(stage: Stage, store: Store) -> None:
     assert (run.began, run.ended) == ("tokens flowed", "nothing happened for 60 s")
 
 
+def test_the_silence_is_a_setting(stage: Stage, store: Store) -> None:
+    stage.settings = {"run_silence_s": 20.5}
+
+    async def story(stage: Stage) -> None:
+        await rest(stage, 9, 10, 100)
+        await work(stage, 11, 20)
+        await rest(stage, 21, 41, 200)
+        assert spans(store) == [(10_000, None)]
+        await rest(stage, 42, 42, 200)
+
+    stage.play(story)
+    (run,) = store.runs()
+    assert (run.start_ms, run.end_ms, run.ended) == (10_000, 21_000, "nothing happened for 20.5 s")
+
+
 def test_the_end_comes_with_the_tick_that_shows_it(stage: Stage, store: Store) -> None:
     """A run goes on until the silence is over, and the state of the detector is that of the newest tick."""
 
