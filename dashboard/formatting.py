@@ -9,9 +9,9 @@ binary, the network decimal; no 60 s and no 60 m. Clocks stay in MHz, where peop
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import pairwise
 
 from telemetry.model import Unit
@@ -206,6 +206,3 @@ AXES: Mapping[Unit, Axis] = {
     Unit.TOKENS_PER_STEP: Axis("tok/step"),
     Unit.WATTS: Axis("W"),
 }
-
-FORMATTERS: Mapping[Unit, Callable[[float | None], Shown]] = {unit: partial(show, unit=unit) for unit in Unit}
-"""One function per unit, for whoever holds a metric: FORMATTERS[metric.unit](value)."""

@@ -79,7 +79,6 @@ class WebProcess:
         self.hub = Hub()
         self.follower = Follower(store, self.sources.tail, self.hub, clock, config.roofline)
         self.renewal = Renewal(store, self.hub, config.store_url, clock, renew)
-        self.started_ms = clock()
         self._kept: dict[float, _Kept] = {}
         self._turn = threading.Lock()
 

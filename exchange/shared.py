@@ -17,6 +17,20 @@ PROBE_MS = 10_000
 PROBES = 3
 
 
+class _Labels:
+    """The labels of a query's lines, worked out once for each series."""
+
+    def __init__(self, query: Query) -> None:
+        self._query = query
+        self._known: dict[Series, Mapping[str, str] | None] = {}
+
+    def of(self, series: Series) -> Mapping[str, str] | None:
+        """Labels of a series' line, None where the query does not want it."""
+        if series not in self._known:
+            self._known[series] = dict(self._query.group(series)) if self._query.wants(series) else None
+        return self._known[series]
+
+
 class Shared:
     """A source that fetches what any of the queries needs, once for all that ask for the same stretch.
 
@@ -29,7 +43,6 @@ class Shared:
     def __init__(self, source: Source, queries: Sequence[Query]) -> None:
         self._source = source
         self._step_ms = source.step_ms()  # asked for by every answer, and each time a question to the store
-        self._queries = tuple(queries)  # kept, so that their identities stay theirs
         self._metrics = sorted({name for query in queries for name in query.stored()})
         self._lead_ms = max(query.lead_ms for query in queries)
         self._behind_ms = int(2 * NOMINAL_PER_GAP * max(query.slowest_ms for query in queries))
@@ -40,7 +53,7 @@ class Shared:
         self._frame: Frame | None = None
         self._range = (0, -1)
         self._rows: dict[str, list[int]] = {}
-        self._known: dict[tuple[int, Series], Mapping[str, str] | None] = {}
+        self._labels = {id(query): _Labels(query) for query in queries}
 
     def frame(
         self, metrics: Collection[str], start_ms: int, end_ms: int, targets: Collection[str] | None = None
@@ -54,23 +67,16 @@ class Shared:
         return _read(found.take(rows).between(start_ms, end_ms))
 
     def samples(self, query: Query, start_ms: int, end_ms: int) -> list[Line]:
-        """The stored series that a query wants, on the ticks at which any of all targets was read."""
+        """The stored series that one of our queries wants, on the ticks at which any of all targets was read."""
         frame = self._covering(start_ms, end_ms)
         low, high = np.searchsorted(frame.ticks, (start_ms, end_ms + 1)).tolist()
         ticks = frame.ticks[low:high]
-        found = []
+        told, found = self._labels[id(query)], []
         for row in self._rows.get(query.metric.name, ()):
-            labels = self._labels_of(query, frame.series[row])
+            labels = told.of(frame.series[row])
             if labels is not None:
                 found.append(Line(labels, ticks, frame.values[row, low:high]))
         return found
-
-    def _labels_of(self, query: Query, series: Series) -> Mapping[str, str] | None:
-        """Labels of a series' line, None where the query does not want it."""
-        key = (id(query), series)
-        if key not in self._known:
-            self._known[key] = dict(query.group(series)) if query.wants(series) else None
-        return self._known[key]
 
     def _covering(self, start_ms: int, end_ms: int) -> Frame:
         """A frame of everything that holds the range."""

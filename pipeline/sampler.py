@@ -37,7 +37,6 @@ class Sampler:
     inbox: Inbox
     pulse: Pulse
     arrived: list[Sample] = field(default_factory=list)
-    skipped_ticks: int = 0
     last_tick: int = 0
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _ready: list[Work] = field(default_factory=list)
@@ -45,12 +44,11 @@ class Sampler:
     _disk: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "store"))
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Tick until `stop` is set. A tick that the machine slept through is skipped and counted, never made up for."""
+        """Tick until `stop` is set. A tick that the machine slept through is skipped, never made up for."""
         beating = asyncio.get_running_loop().create_task(self.pulse.run())
         due_s = self.monotonic() + self.interval_s
         while not await _set_within(stop, due_s - self.monotonic()):
             late = int((self.monotonic() - due_s) / self.interval_s)
-            self.skipped_ticks += late
             due_s += late * self.interval_s
             await self.tick(due_s)
             due_s += self.interval_s

@@ -20,7 +20,6 @@ class Tail(Window):
         self._store = store
         self._sequence = -1
         self._loaded = False
-        self._seen_targets_ms = 0
 
     @property
     def loaded(self) -> bool:

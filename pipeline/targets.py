@@ -6,7 +6,7 @@ import logging
 import math
 import statistics
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -101,7 +101,6 @@ class Target:
         self.before = Before()
         self.politeness = Politeness(interval_s, by_cost=not self.is_node)
         self.facts = FactReader()
-        self.layout_facts: Mapping[str, str] = {}
         self.busy = False
         self.layout_engine = ""
         self.warnings: tuple[int, int] = (0, 0)
@@ -175,7 +174,7 @@ class Target:
         self.health.restarts += sample.restarted
         if returned or sample.restarted or layout.engine != self.layout_engine:
             self.facts.restarted(layout.engine)
-        self.layout_engine, self.layout_facts = layout.engine, layout.facts
+        self.layout_engine = layout.engine
         self.warnings = (layout.dropped_families, layout.refused_series)
         running = sample.total(engine.REQUESTS_RUNNING)
         self.before = Before(True, sample.value(host.AGENT_GOODBYE) == 1, running)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import insert, select
 
 from storage import schema
 from storage.codec import text_of, value_of
 from storage.database import Database
-from storage.errors import StoreError
 from storage.records import Command
 
 
@@ -21,14 +20,6 @@ def enqueue(database: Database, kind: str, payload: Mapping[str, Any], now_ms: i
         key = connection.execute(insert(schema.command), row).inserted_primary_key
     assert key is not None, "the table gives every command a number"
     return int(key[0])
-
-
-def finish(database: Database, number: int, now_ms: int, error: str | None) -> None:
-    """Mark a command as applied, or as failed with a sentence; StoreError when there is none of this number."""
-    change = update(schema.command).where(schema.command.c.id == number).values(applied_ms=now_ms, error=error)
-    with database.writing() as connection:
-        if connection.execute(change).rowcount != 1:
-            raise StoreError(f"there is no command {number}")
 
 
 def command(database: Database, number: int) -> Command | None:

@@ -261,10 +261,6 @@ class Store(RunStore):
         with self._database.reading() as connection:
             return read.pending_commands(connection)
 
-    def finish_command(self, number: int, now_ms: int, error: str | None = None) -> None:
-        """Mark a command as applied, or as failed with a sentence."""
-        asks.finish(self._database, number, now_ms, error)
-
     def preference(self, key: str) -> Any:
         """A preference, None when it was never set."""
         with self._database.reading() as connection:

@@ -12,7 +12,6 @@ from dashboard import formatting
 from dashboard.components.table import Content, pairs
 from telemetry.model import Unit
 
-DAY_S = 86_400.0
 UNTOLD = "not known: the collector has not told yet"
 YOUNG = "too young to say: it takes three sealed hours"
 

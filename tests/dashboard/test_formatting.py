@@ -22,11 +22,11 @@ def test_worked_answers(row: dict[str, str]) -> None:
     assert formatting.text(float(row["value"]), Unit(row["unit"])) == row["text"]
 
 
-def test_every_unit_has_worked_answers_a_function_and_an_axis() -> None:
+def test_every_unit_has_worked_answers_and_an_axis() -> None:
     assert {row["unit"] for row in ROWS} == {unit.value for unit in Unit}
-    assert set(formatting.FORMATTERS) == set(formatting.AXES) == set(Unit)
-    assert formatting.FORMATTERS[Unit.WATTS](78.4) == ("78", "W")
-    assert formatting.FORMATTERS[Unit.RATIO](0.5) == ("50.0", "%")
+    assert set(formatting.AXES) == set(Unit)
+    assert formatting.show(78.4, Unit.WATTS) == ("78", "W")
+    assert formatting.show(0.5, Unit.RATIO) == ("50.0", "%")
 
 
 @pytest.mark.parametrize("unit", list(Unit))

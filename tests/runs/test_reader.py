@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from runs.activity import Window, merged, windows, within
-from runs.reader import InMemory, StoreReader, two_points
+from runs.reader import StoreReader
 from runs.summary import summarise
 from storage.records import Absence, Batch, Episode, Event, Row, TargetRow
 from storage.store import Store, open_store
@@ -19,6 +19,7 @@ from telemetry.counters import increase
 from telemetry.frame import empty
 from telemetry.model import Series, part
 from telemetry.summary import HOUR_MS, hour_of
+from tests.runs.memory import InMemory, two_points
 from tests.runs.worlds import START, World, at, engine, histogram, node, ramp
 
 NODES = ("spark-01", "spark-02")

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from runs.entries import Section
-from runs.reader import InMemory
 from runs.stretch import Stretch, load
 from runs.subject import Member, Subject
 from runs.summary import summarise
@@ -17,6 +16,7 @@ from telemetry.catalog import cluster
 from telemetry.counters import NOMINAL_PER_GAP
 from telemetry.frame import Frame
 from telemetry.model import Metric, Series, part
+from tests.runs.memory import InMemory
 
 START = 1_796_000_000_000
 HEAD = Member("head", "0", "m")
