@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -29,7 +30,7 @@ STORED = '{__name__!="",__name__!~".*10m"}'
 Ask = Callable[[], object]
 
 
-class Peer:
+class Peer(ABC):
     """A rival. folder: where its data lies, made by `load` and left there."""
 
     name = ""
@@ -44,13 +45,13 @@ class Peer:
         """Why it cannot be asked, or ""."""
         return "" if shutil.which(cls.program) else f"{cls.program} is not installed (apt-get install {cls.program})"
 
+    @abstractmethod
     def load(self, size: Size, say: Callable[[str], None]) -> int:
         """Give it the same values; bytes of the history of everything on its disk."""
-        raise NotImplementedError
 
+    @abstractmethod
     def serve(self) -> AbstractContextManager[Server]:
         """The server with what was loaded."""
-        raise NotImplementedError
 
     def questions(self, server: Server, size: Size) -> Questions:
         """The same questions in its language."""
@@ -70,9 +71,9 @@ class Peer:
         """Least, largest and mean of each step."""
         return [f"{fold}({metric}[{step_ms}ms])" for fold in FOLDS.values()]
 
+    @abstractmethod
     def summaries(self) -> Sequence[str]:
         """A run's summary."""
-        raise NotImplementedError
 
 
 def rolled_up(step_ms: int) -> Sequence[str]:
