@@ -164,7 +164,8 @@ def live_figure() -> Figure:
     layout = base_layout(
         margin={"l": LEFT, "r": RIGHT, "t": TOP, "b": BOTTOM},
         hoversubplots="axis",
-        xaxis=time_axis() | {"anchor": "y4"},
+        # The margins hold half a label: hiding what sticks out would measure each label on every tick (a layout each).
+        xaxis=time_axis() | {"anchor": "y4", "ticklabeloverflow": "allow"},
         **axes,
     )
     return {"data": [_trace(line) for line in LINES], "layout": layout}
