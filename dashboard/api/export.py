@@ -83,7 +83,7 @@ def _everything(fixed: Mapping[str, str], sources: Sources) -> list[Query]:
     """Every stored metric that the filters apply to; rates, where they are asked for, of those that are counters."""
     rate = parameters.flag("rate", fixed.get("rate", "0"))
     filters = [name for name in series.APPLIES if name in fixed]
-    metrics = [one for one in stored() if all(one.scope in series.APPLIES[name] for name in filters)]
+    metrics = [one for one in stored() if all(series.applies(name, one) for name in filters)]
     if not metrics or "label" in fixed:
         raise ParameterError("No metric has all of these filters; name metrics, or leave out a filter.")
     plain = {name: value for name, value in fixed.items() if name != "rate"}

@@ -142,7 +142,14 @@ APPLIES = {
     "engine": (Scope.ENGINE, Scope.TARGET),
     "deployment": (Scope.DEPLOYMENT, Scope.ENGINE),
 }
-"""Which filters mean something for a metric of which scope."""
+"""Which filters mean something for a metric of which scope: see `applies`."""
+
+
+def applies(name: str, metric: Metric | Ratio) -> bool:
+    """Whether a filter means something for a metric. Of the whole cluster, only quotients have terms that nodes have;
+    what is recorded of it is no node's."""
+    recorded = metric.scope is Scope.CLUSTER and isinstance(metric, Metric)
+    return metric.scope in APPLIES[name] and not recorded
 
 
 def targets(asked: Asked, sources: Sources) -> frozenset[str] | None:
@@ -150,7 +157,7 @@ def targets(asked: Asked, sources: Sources) -> frozenset[str] | None:
     chosen = [(name, value) for name in APPLIES if (value := getattr(asked, name)) is not None]
     scope = asked.metric.scope
     for name, _ in chosen:
-        if scope not in APPLIES[name]:
+        if not applies(name, asked.metric):
             of = "the whole cluster" if scope is Scope.CLUSTER else f"each {scope.value}"
             raise ParameterError(f"Parameter “{name}” does not apply: {asked.metric.name} is of {of}.")
     found: set[str] | None = None

@@ -208,6 +208,8 @@ def test_a_moment_without_samples_is_an_empty_answer(web: Web) -> None:
         ("metric=gpu_power_watts&engine=head", 400, "“engine” does not apply: gpu_power_watts is of each node."),
         ("metric=requests_running&node=spark-01", 400, "“node” does not apply: requests_running is of each engine."),
         ("metric=cluster_gpu_power_watts&deployment=x", 400, "cluster_gpu_power_watts is of the whole cluster."),
+        ("metric=cluster_gpu_power_watts&node=spark-01", 400, "“node” does not apply: cluster_gpu_power_watts is of"),
+        ("metric=gpu_energy_per_token_joules&engine=head", 400, "gpu_energy_per_token_joules is of the whole cluster."),
         ("metric=decode_tokens_per_second&deployment=x", 400, "“deployment” is “x”, expected one of: Kimi-K3."),
         ("metric=gpu_power_watts&points=0", 400, "Parameter “points” is “0”, expected a whole number from 1 to 5000."),
         ("metric=gpu_power_watts&points=5001", 400, "Parameter “points” is “5001”"),

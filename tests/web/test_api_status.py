@@ -301,6 +301,11 @@ def test_health_of_a_store_without_commits(make_world: MakeWorld, make_web: Make
     assert (answer.status_code, answer.text) == (503, "nothing was ever committed\n")
 
 
+def test_what_a_watchdog_appends_against_caches_changes_nothing(web: Web) -> None:
+    assert web.client.get("/healthz?nocache=1&nocache=2").text == "ok\n"
+    assert "tachograph_commit_age_seconds 0.0\n" in web.client.get("/metrics?name=x").text
+
+
 def test_health_when_live_data_is_not_made(web: Web) -> None:
     web.process.follower.work.problem = "the store is broken"
     assert (web.client.get("/healthz").status_code, web.client.get("/healthz").text) == (503, "the store is broken\n")

@@ -124,6 +124,7 @@ def test_everything_is_every_stored_metric(web: Web) -> None:
     assert "decode_tokens_per_second" not in values
     node = rows(web, f"metric=all&raw=1&start={tick(119)}&end={tick(120)}&node=spark-01")
     assert {row[1] for row in node[1:]} == {"spark-01"}
+    assert not any("cluster_" in name for name in node[0]), "the whole cluster's is no node's"
     assert "does not" not in str(node)
 
 
