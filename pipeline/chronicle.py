@@ -13,12 +13,13 @@ from typing import Any
 from pipeline.deployments import EngineId
 from pipeline.edits import ANEW, EDITS
 from pipeline.inbox import Asked
+from pipeline.joins import in_order, merged, split
 from pipeline.sighting import Seen, by_name, left, successor
 from runs.detect import SILENCE_MS, Began, Change, Detector, Ended, Marked
 from runs.model import Mark, Run
 from runs.sights import Observation, Sight
 from runs.subject import Member
-from storage.records import DetectorState, Done, RunFilter, RunMark
+from storage.records import DetectorState, Done, MarksMoved, RunFilter, RunMark
 from storage.store import Store
 
 REMEMBERED = 256
@@ -32,6 +33,7 @@ class Told:
 
     runs: dict[int, Run] = field(default_factory=dict)
     marks: list[RunMark] = field(default_factory=list)
+    moved: list[MarksMoved] = field(default_factory=list)
     deleted: list[int] = field(default_factory=list)
     detectors: list[DetectorState] = field(default_factory=list)
     commands: list[Done] = field(default_factory=list)
@@ -214,15 +216,14 @@ class Chronicle:
             if asked.kind == "start":
                 self._start(asked.order, tick, told)
             else:
-                self._change(asked, self._newest(asked), tick, told)
+                self._change(asked, self._newest(asked.order["run"], asked.run), tick, told)
         except ValueError as error:
             return str(error)
         return ""
 
-    def _newest(self, asked: Asked) -> Run:
-        number = asked.order["run"]
+    def _newest(self, number: int, stored: Run | None) -> Run:
         live = next((one.run for one in self._watches.values() if one.run is not None and one.run.id == number), None)
-        run = live or self._recent.get(number, asked.run)
+        run = live or self._recent.get(number, stored)
         if run is None:
             raise ValueError(f"there is no run {number}")
         return run
@@ -244,19 +245,53 @@ class Chronicle:
         elif kind == "delete":
             if run.live:
                 raise ValueError(f"run {run.id} goes on: stop it first")
-            told.deleted.append(run.id)
-            told.runs.pop(run.id, None)
-            self._remember(run.id, None)
+            self._drop(run, told)
         elif kind == "annotate":
             if not run.start_ms <= order["at_ms"] <= (tick if run.end_ms is None else run.end_ms):
                 raise ValueError("this moment is not in the run")
             told.marks.append(RunMark(run.id, Mark(order["at_ms"], "note", order["text"])))
+        elif kind in ANEW and asked.forgotten:
+            raise ValueError("the samples of this run were given up, so its numbers cannot be worked out anew")
+        elif kind == "merge":
+            self._merge(run, self._newest(order["other"], asked.other), asked.others, told)
+        elif kind == "split":
+            self._split(run, order["at_ms"], asked.marks, told)
         else:
-            if kind in ANEW and asked.forgotten:
-                raise ValueError("the samples of this run were given up, so its numbers cannot be worked out anew")
             self._keep(EDITS[kind](run, order), told)
             if kind == "baseline" and order["on"]:
                 self._only_baseline(run, asked.others, told)
+
+    def _drop(self, run: Run, told: Told) -> None:
+        told.deleted.append(run.id)
+        told.runs.pop(run.id, None)
+        self._remember(run.id, None)
+
+    def _merge(self, one: Run, other: Run, between: Iterable[Run], told: Told) -> None:
+        newer = {run.id: run for run in (*between, *(run for run in self._recent.values() if run is not None))}
+        known = [self._recent.get(number, run) for number, run in newer.items()]
+        first, second = in_order(one, other, [run for run in known if run is not None])
+        whole, seam = merged(first, second)
+        told.marks += [RunMark(whole.id, mark) for mark in seam]
+        told.moved.append(MarksMoved(second.id, whole.id))
+        self._drop(second, told)
+        self._go_on_as(second, whole)
+        self._keep(whole, told)
+
+    def _split(self, run: Run, at_ms: int, marks: Sequence[Mark], told: Told) -> None:
+        watch = self._watches.get(run.deployment)
+        last_ms = run.end_ms if run.end_ms is not None else watch.detector.active_ms if watch is not None else None
+        parts = split(run, at_ms, last_ms or run.start_ms, self._last_id + 1, marks)
+        self._last_id += 1
+        told.moved += parts.moved
+        self._go_on_as(run, parts.second)
+        self._keep(parts.first, told)
+        self._keep(parts.second, told)
+
+    def _go_on_as(self, before: Run, now: Run) -> None:
+        """Where the run before goes on, it does so as the other one."""
+        watch = self._watches.get(before.deployment)
+        if watch is not None and watch.run is not None and watch.run.id == before.id:
+            watch.run = now
 
     def _only_baseline(self, run: Run, others: Iterable[Run], told: Told) -> None:
         """A deployment has one baseline."""

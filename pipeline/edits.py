@@ -21,15 +21,16 @@ def _label(run: Run, order: Mapping[str, Any]) -> Run:
     labels = {key: value for key, value in run.labels.items() if key != order["key"]}
     if order["value"] is not None:
         labels[order["key"]] = order["value"]
-    return replace(run, labels=_few(labels, "labels"))
+    return replace(run, labels=few(labels, "labels"))
 
 
 def _tag(run: Run, order: Mapping[str, Any]) -> Run:
     tags = [one for one in run.tags if one != order["tag"]]
-    return replace(run, tags=_few((*tags, order["tag"]) if order["on"] else tuple(tags), "tags"))
+    return replace(run, tags=few((*tags, order["tag"]) if order["on"] else tuple(tags), "tags"))
 
 
-def _few(things: Any, what: str) -> Any:
+def few(things: Any, what: str) -> Any:
+    """The same labels or tags; ValueError where they are too many."""
     if len(things) > MOST:
         raise ValueError(f"a run has at most {MOST} {what}")
     return things
@@ -79,5 +80,5 @@ EDITS: Mapping[str, Edit] = {
     "measured": _measured,
 }
 """Kind of an order → what it makes of the run. Those that do more stand in the chronicle."""
-ANEW = frozenset({"trim", "nodes"})
+ANEW = frozenset({"trim", "nodes", "merge", "split"})
 """After these the run's numbers are worked out anew, for which its samples must be there."""

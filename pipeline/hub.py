@@ -138,6 +138,7 @@ class Hub:
             targets=self._target_rows(now_ms),
             runs=list(told.runs.values()),
             marks=told.marks,
+            marks_moved=told.moved,
             runs_deleted=told.deleted,
             detectors=told.detectors,
             commands=told.commands,

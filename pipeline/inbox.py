@@ -9,7 +9,7 @@ from typing import Any
 
 from pipeline.edits import ANEW
 from pipeline.orders import PREFIX, check
-from runs.model import Run
+from runs.model import Mark, Run
 from storage.errors import StoreError
 from storage.records import Command, RunFilter
 from storage.store import Store
@@ -21,8 +21,9 @@ log = logging.getLogger(__name__)
 class Asked:
     """One order, with what the tick needs to know to carry it out.
 
-    error: why it cannot be, "" where it may. run: the one that it names, as the store has it; others: baselines of the
-    same deployment. forgotten: samples of the run were given up.
+    error: why it cannot be, "" where it may. run: the one that it names, as the store has it; other: the second, where
+    it names two. others: baselines of the same deployment, or runs between the two. marks: of a run that is to be
+    split. forgotten: samples of the run were given up.
     """
 
     number: int
@@ -30,7 +31,9 @@ class Asked:
     order: dict[str, Any] = field(default_factory=dict)
     error: str = ""
     run: Run | None = None
+    other: Run | None = None
     others: tuple[Run, ...] = ()
+    marks: tuple[Mark, ...] = ()
     forgotten: bool = False
 
 
@@ -70,7 +73,21 @@ class Inbox:
         run = self.store.run(order["run"])
         if run is None:
             return Asked(command.id, kind, order, f"there is no run {order['run']}")
+        if kind == "merge":
+            return self._read_two(command.id, order, run)
         others = self.store.runs(RunFilter(run.deployment, baseline=True)) if kind == "baseline" else ()
-        ended = run.end_ms is not None and kind in ANEW
-        forgotten = ended and self.store.forgotten(run.start_ms, run.end_ms or run.start_ms)
-        return Asked(command.id, kind, order, "", run, tuple(others), forgotten)
+        marks = self.store.marks(run.id) if kind == "split" else ()
+        return Asked(command.id, kind, order, "", run, None, tuple(others), tuple(marks), self._forgotten(kind, run))
+
+    def _read_two(self, number: int, order: dict[str, Any], run: Run) -> Asked:
+        other = self.store.run(order["other"])
+        if other is None:
+            return Asked(number, "merge", order, f"there is no run {order['other']}")
+        first, second = sorted((run, other), key=lambda one: one.start_ms)
+        between = self.store.runs(RunFilter(run.deployment, start_ms=first.start_ms, end_ms=second.start_ms))
+        forgotten = self.store.forgotten(first.start_ms, second.end_ms or second.start_ms)
+        return Asked(number, "merge", order, "", run, other, tuple(between), (), forgotten)
+
+    def _forgotten(self, kind: str, run: Run) -> bool:
+        """Whether an order cannot be carried out, since numbers of the run cannot be worked out anew."""
+        return kind in ANEW and run.end_ms is not None and self.store.forgotten(run.start_ms, run.end_ms)

@@ -86,6 +86,8 @@ KINDS: Mapping[str, Mapping[str, Reader]] = {
     "baseline": {"run": _number, "on": _switch},
     "nodes": {"run": _number, "nodes": _maybe(_names)},
     "measured": {"run": _number, "measured": _form},
+    "merge": {"run": _number, "other": _number},
+    "split": {"run": _number, "at_ms": _number},
     "delete": {"run": _number},
 }
 """Kind → its fields. What may be None may be left out."""

@@ -118,6 +118,11 @@ class Detector:
         """Whether a run goes on."""
         return self._run is not None
 
+    @property
+    def active_ms(self) -> int | None:
+        """Last tick with activity of the run that goes on, None where none does."""
+        return None if self._run is None else self._run.active_ms
+
     def see(self, now: Observation) -> list[Change]:
         """Take in a tick; what follows from it, in order."""
         changes = self._lose(now.tick_ms)

@@ -195,6 +195,20 @@ class RunMark:
 
 
 @dataclass(frozen=True, slots=True)
+class MarksMoved:
+    """Marks of a run from one instant to another, both included, go to another run; to None: they are taken away.
+
+    kind: only these; "" all.
+    """
+
+    run: int
+    to: int | None
+    from_ms: int = 0
+    until_ms: int = 2**62
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class DetectorState:
     """What the detector of a deployment's runs needs to go on after a restart (JSON)."""
 
@@ -236,8 +250,9 @@ class Batch:
     facts: as they are seen; the store ends the one before when the value changed, and ignores what it knows.
     absences_closed: with their `end_ms`; found again by target, metric and `start_ms`.
     targets: replace what was known of a target of the same name.
-    runs: as they are now, in place of what was known of them. runs_deleted: their numbers, with all that belongs to
-    them. detectors: replace the state of the same deployment. commands: what became of them.
+    runs: as they are now, in place of what was known of them. marks_moved: in their order, after new
+    marks and before deletions. runs_deleted: their numbers, with all that belongs to them. detectors: replace the state
+    of the same deployment. commands: what became of them.
     """
 
     rows: Sequence[Row] = ()
@@ -250,6 +265,7 @@ class Batch:
     targets: Sequence[TargetRow] = ()
     runs: Sequence[Run] = ()
     marks: Sequence[RunMark] = ()
+    marks_moved: Sequence[MarksMoved] = ()
     runs_deleted: Sequence[int] = ()
     detectors: Sequence[DetectorState] = ()
     commands: Sequence[Done] = ()

@@ -26,6 +26,11 @@ class RunStore:
         with self._database.reading() as connection:
             return runs.one(connection, number)
 
+    def beside(self, run: Run) -> tuple[Run | None, Run | None]:
+        """The runs of the same deployment before and after a run, as far as there are any."""
+        with self._database.reading() as connection:
+            return runs.beside(connection, run)
+
     def marks(self, number: int) -> list[Mark]:
         """Marks of a run, oldest first."""
         with self._database.reading() as connection:

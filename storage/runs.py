@@ -14,7 +14,7 @@ from runs.subject import Member
 from storage import schema
 from storage.codec import text_of, value_of
 from storage.database import Database
-from storage.records import Batch, DetectorState, RunFilter
+from storage.records import Batch, DetectorState, MarksMoved, RunFilter
 
 RUN, PART, MARK = schema.run.c, schema.run_part.c, schema.run_mark.c
 AT_ONCE = 500
@@ -74,7 +74,9 @@ class RunWriter:
         return [(statement, rows) for statement, rows in parts if rows]
 
     def rest(self, connection: Connection, batch: Batch) -> None:
-        """Deletions, and what became of commands."""
+        """Marks that change their run, deletions, and what became of commands."""
+        for moved in batch.marks_moved:
+            self._move(connection, moved)
         if batch.runs_deleted:
             for column in (RUN.id, MARK.run, PART.run):
                 connection.execute(delete(column.table).where(column.in_(list(batch.runs_deleted))))
@@ -82,6 +84,17 @@ class RunWriter:
         for done in batch.commands:
             change = update(schema.command).where(command.id == done.command, command.applied_ms.is_(None))
             connection.execute(change.values(applied_ms=done.at_ms, error=done.error))
+
+    def _move(self, connection: Connection, moved: MarksMoved) -> None:
+        chosen = and_(MARK.run == moved.run, MARK.at_ms.between(moved.from_ms, moved.until_ms))
+        if moved.kind:
+            chosen = and_(chosen, MARK.kind == moved.kind)
+        if moved.to is not None:
+            query = select(MARK.at_ms, MARK.kind, MARK.text).where(chosen)
+            rows = [{**found._mapping, "run": moved.to} for found in connection.execute(query)]
+            if rows:
+                connection.execute(self._mark, rows)
+        connection.execute(delete(schema.run_mark).where(chosen))
 
 
 def find(connection: Connection, wanted: RunFilter) -> list[Run]:
@@ -125,6 +138,20 @@ def one(connection: Connection, number: int) -> Run | None:
     return None if found is None else _run(found)
 
 
+def beside(connection: Connection, run: Run) -> tuple[Run | None, Run | None]:
+    """The runs of the same deployment before and after a run."""
+    here = (RUN.start_ms, RUN.id)
+    found: list[Run | None] = []
+    for condition, order in (
+        (or_(here[0] < run.start_ms, and_(here[0] == run.start_ms, here[1] < run.id)), [one.desc() for one in here]),
+        (or_(here[0] > run.start_ms, and_(here[0] == run.start_ms, here[1] > run.id)), list(here)),
+    ):
+        query = select(schema.run).where(RUN.deployment == run.deployment, condition).order_by(*order).limit(1)
+        row = connection.execute(query).first()
+        found.append(None if row is None else _run(row))
+    return found[0], found[1]
+
+
 def marks(connection: Connection, number: int) -> list[Mark]:
     """Marks of a run, oldest first."""
     query = select(MARK.at_ms, MARK.kind, MARK.text).where(MARK.run == number)
@@ -138,11 +165,12 @@ def part(connection: Connection, number: int, kind: str) -> tuple[int, Any] | No
 
 
 def parts(connection: Connection, kind: str, numbers: Sequence[int]) -> dict[int, Any]:
-    """A part of several runs, by their number."""
+    """A part of several runs, by their number; of those that were changed since it was worked out, none."""
     found: dict[int, Any] = {}
     for low in range(0, len(numbers), AT_ONCE):
         chosen = PART.run.in_(list(numbers[low : low + AT_ONCE]))
-        query = select(PART.run, PART.data).where(PART.kind == kind, chosen)
+        query = select(PART.run, PART.data).join(schema.run, and_(RUN.id == PART.run, RUN.revision == PART.revision))
+        query = query.where(PART.kind == kind, chosen)
         found.update((number, value_of(data)) for number, data in connection.execute(query))
     return found
 

@@ -52,7 +52,11 @@ def collecting(world: World) -> Iterator[None]:
             inbox.fetch()
             told = chronicle.tick(world.now, {}, [], {}, inbox.take())
             batch = Batch(
-                runs=list(told.runs.values()), marks=told.marks, runs_deleted=told.deleted, commands=told.commands
+                runs=list(told.runs.values()),
+                marks=told.marks,
+                marks_moved=told.moved,
+                runs_deleted=told.deleted,
+                commands=told.commands,
             )
             world.writer.commit(batch, world.now)
 
