@@ -10,7 +10,8 @@ from runs.entries import Section
 from runs.fingerprint import Fingerprint
 from runs.subject import Member
 
-By = Literal["found", "hand"]
+By = Literal["found", "hand", "benchmark", "foreign"]
+"""Found by itself, started by hand; or brought from outside: a client's result alone, a run of another installation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class Run:
     """One run of a deployment. Instants are epoch milliseconds of the hub's clock.
 
     id: given by the store, 0 before. end_ms: last activity, None while it goes on.
-    began, ended: why, in words ("" while it goes on). by: found by itself, or started by hand.
+    began, ended: why, in words ("" while it goes on). by: what made it a run.
     model: what it serves, as its engines name it; engines: those that were in it, also where they have gone since.
     trim_start_ms, trim_end_ms: instants that numbers are taken between, where people cut warm-up or tail off.
     nodes: names of the nodes that took part where people say so, None: by evidence.
@@ -83,6 +84,11 @@ class Run:
     def live(self) -> bool:
         """Whether it goes on."""
         return self.end_ms is None
+
+    @property
+    def own(self) -> bool:
+        """Whether its samples were taken here; else its numbers are those that came with it, and there are no others."""
+        return self.by in ("found", "hand")
 
     def window(self, now_ms: int) -> tuple[int, int]:
         """Start and end of what numbers are taken of: trimmed, and up to now while it goes on. Never reversed."""

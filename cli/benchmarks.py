@@ -1,0 +1,146 @@
+"""`import`: result files of benchmarks, each laid over the run that it measured, or kept apart."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from cli.columns import aligned
+from dashboard import formatting
+from dashboard.api.benchmark_answers import Wish, answers, bring
+from dashboard.api.parameters import ParameterError
+from dashboard.run_numbers import RunNumbers
+from dashboard.sources import Sources
+from exchange.benchmarks import reading
+from exchange.benchmarks.record import Benchmark
+from pipeline.tail import Tail
+from settings import Settings
+from storage.errors import StoreError
+from storage.store import open_store
+from telemetry.model import Unit
+
+FAILED, REFUSED, UNHEARD = 1, 2, 3
+LEFT_OUT = ("_std", "_median")
+"""Ends the keys of numbers that are in the file and in JSON, and would only make the table long."""
+USAGE = "name the result files: import FILE…"
+
+
+def main(settings: Settings, options: Mapping[str, Any]) -> int:
+    """0 when all are imported; 1 when a file, the store or the collector says no, 2 where it is not clear to which run
+    one belongs, 3 when no collector has carried it out."""
+    files = list(options.get("files") or ())
+    try:
+        wish = _wish(options)
+        if not files:
+            raise ValueError(USAGE)
+        store = open_store(settings.store, writer=False, now_ms=now_ms())
+    except ValueError as error:
+        return said(error, REFUSED)
+    except StoreError as error:
+        return said(error, FAILED)
+    try:
+        sources = Sources(store, Tail(store), now_ms)
+        told = [one for name in files for one in imported(sources, Path(name), wish)]
+    except ParameterError as error:
+        return said(error, REFUSED)
+    except (ValueError, OSError, StoreError) as error:
+        return said(error, FAILED)
+    finally:
+        store.close()
+    print(json.dumps({"results": told}) if options.get("json") else "\n\n".join(map(lines, told)))
+    return max((status(one) for one in told), default=0)
+
+
+def now_ms() -> int:
+    """The machine's clock."""
+    return time.time_ns() // 1_000_000
+
+
+def said(error: object, status: int) -> int:
+    """Say why, and how it ends."""
+    print(error, file=sys.stderr)
+    return status
+
+
+def _wish(options: Mapping[str, Any]) -> Wish:
+    given = options.get("run")
+    if given is not None and not str(given).isdecimal():
+        raise ValueError(f"--run: “{given}” is no number of a run")
+    return Wish(None if given is None else int(given), bool(options.get("apart")))
+
+
+def results(path: Path) -> list[Benchmark]:
+    """The results of a file; ValueError or OSError with a sentence where there are none."""
+    if path.stat().st_size > reading.MOST_BYTES:
+        raise ValueError(f"{path.name}: larger than {reading.MOST_BYTES >> 20} MiB")
+    return reading.read(path.read_bytes(), path.name)
+
+
+def imported(sources: Sources, path: Path, wish: Wish, but: Collection[str] = ()) -> list[dict[str, Any]]:
+    """The results of a file, each with what became of it and the engine's numbers beside. but: keys to leave out."""
+    numbers = RunNumbers(sources)
+    return [_one(sources, numbers, one, wish) for one in results(path) if one.key not in but]
+
+
+def _one(sources: Sources, numbers: RunNumbers, benchmark: Benchmark, wish: Wish) -> dict[str, Any]:
+    told, _ = bring(sources, numbers, benchmark, wish)
+    run = None if told["run"] is None else sources.store.run(told["run"])
+    beside = [] if run is None else [one for one in answers(sources, numbers, run) if one["key"] == benchmark.key]
+    head = {"tool": benchmark.tool, "model": benchmark.model, "file": benchmark.file}
+    return {**head, **told, "name": "" if run is None else run.name, "result": beside[0] if beside else None}
+
+
+def status(told: Mapping[str, Any]) -> int:
+    """How a result's import ended."""
+    if told["applied"] is None:
+        return UNHEARD
+    return 0 if told["error"] is None else FAILED
+
+
+def lines(told: Mapping[str, Any]) -> str:
+    """A result as people read it: where it went, and both sides' numbers."""
+    if told["applied"] is None:
+        return f"{told['file']}: {told['why']}"
+    if told["error"] is not None:
+        return f"{told['file']}: {told['error']}"
+    head = f"{told['file']}: run {told['run']} ({told['name']}), {told['how']}"
+    result = told["result"]
+    if result is None:
+        return head
+    return "\n".join(filter(None, (head, "", table(result), rest(result))))
+
+
+def table(result: Mapping[str, Any]) -> str:
+    """The numbers of both sides, and how far they are apart."""
+    rows = [("", "Client", "Engine", "Apart")]
+    for one in result["beside"]:
+        apart = "" if one["difference"] is None else f"{one['difference']:+.1%}"
+        rows.append((one["label"], shown(one["client"]), shown(one["server"]), apart))
+    return aligned(rows) if len(rows) > 1 else ""
+
+
+def rest(result: Mapping[str, Any]) -> str:
+    """What only the client tells."""
+    told = [one for one in result["rest"] if not one["key"].endswith(LEFT_OUT)]
+    return aligned([(_label(one), shown(one), one.get("note", "")) for one in told])
+
+
+def _label(entry: Mapping[str, Any]) -> str:
+    return f"{entry['of']}: {entry['label']}" if entry.get("of") else str(entry["label"])
+
+
+def shown(entry: Mapping[str, Any] | None) -> str:
+    """A number with its unit; a dash where there is none."""
+    if entry is None:
+        return formatting.UNKNOWN_TEXT
+    sign = "" if entry.get("relation", "=") == "=" else f"{entry['relation']} "
+    return sign + formatting.text(entry["value"], Unit(entry["unit"]))
+
+
+def shown_all(entries: Sequence[Mapping[str, Any]]) -> str:
+    """Numbers of the engine, one per line."""
+    return aligned([(str(one["label"]), shown(one), str(one.get("note", ""))) for one in entries])

@@ -1,0 +1,151 @@
+"""Results of benchmarks: which run each belongs to, and the order that lays it there. The page, the API and the command
+line ask the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from dashboard.api.parameters import ParameterError
+from dashboard.api.run_answers import order
+from dashboard.run_numbers import RunNumbers
+from dashboard.sources import Sources
+from exchange.benchmarks import beside, match
+from exchange.benchmarks.record import PART, Benchmark, Overlay
+from runs.entries import Section
+from runs.model import Run
+from runs.stretch import names
+from storage.records import RunFilter
+from telemetry.catalog import engine
+from telemetry.counters import increase
+from telemetry.frame import Frame
+
+AROUND_MS = 15 * 3_600_000
+"""How far a run may be from a time whose zone is not known."""
+APART, BY_HAND = "apart", "named by hand"
+TIMELESS = "{}: it does not tell when it was measured; name its run, or keep it apart"
+SEVERAL = "{}: it fits several runs, name one of them: {}"
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What people say of a file: the number of its run; or apart from all runs."""
+
+    run: int | None = None
+    apart: bool = False
+
+
+def zone_ms(benchmark: Benchmark) -> int:
+    """How far this machine's clock was ahead of UTC at a result's end, in milliseconds."""
+    if not benchmark.local_end:
+        return 0
+    offset = datetime.fromisoformat(benchmark.local_end).astimezone().utcoffset()
+    return round(offset.total_seconds() * 1000) if offset is not None else 0
+
+
+def of_run(sources: Sources, run: Run) -> list[Benchmark]:
+    """Results that belong to a run."""
+    return [Benchmark.from_json(one) for one in sources.store.run_parts_of(run.id, PART).values()]
+
+
+def answers(sources: Sources, numbers: RunNumbers, run: Run) -> list[dict[str, Any]]:
+    """The same with the engine's numbers beside, as JSON."""
+    found = of_run(sources, run)
+    sections = [Section.from_json(one) for one in numbers.of(run).sections] if found and run.own else []
+    return [dict(beside.answer(one, sections)) for one in found]
+
+
+def bring(sources: Sources, numbers: RunNumbers, benchmark: Benchmark, wish: Wish) -> tuple[dict[str, Any], int]:
+    """Lay a result over its run, or keep it apart: ({run, new, how, …}, status).
+
+    ParameterError with a sentence, and the runs to choose from, where that is not clear.
+    """
+    known = sources.store.runs_with(PART + benchmark.key)
+    if known and wish.run is None:
+        return {"run": known[0], "new": False, "how": "it is there already", "error": None, "applied": 0}, 200
+    found = None if wish.apart else _choose(sources, benchmark, wish.run)
+    given: dict[str, Any] = {"kind": "benchmark", "record": benchmark.to_json()}
+    if found is None:
+        placed = match.placed(benchmark, zone_ms(benchmark)) or _now(sources)
+        given |= {"start_ms": placed[0], "end_ms": placed[1]}
+    else:
+        given |= {"run": found.run.id, "record": _overlaid(numbers, benchmark, found).to_json()}
+    told, status = order(sources, given)
+    owners = sources.store.runs_with(PART + benchmark.key)
+    how = "kept apart: there is no telemetry of its minutes" if found is None else found.how
+    return {**told, "run": owners[-1] if owners else None, "new": found is None, "how": how}, status
+
+
+def _now(sources: Sources) -> tuple[int, int]:
+    return sources.now_ms(), sources.now_ms()
+
+
+def _choose(sources: Sources, benchmark: Benchmark, number: int | None) -> match.Fit | None:
+    """The one run that it belongs to; None where there is none."""
+    now = sources.now_ms()
+    if number is not None:
+        return _named(sources, benchmark, number, now)
+    placed = match.placed(benchmark, zone_ms(benchmark))
+    name = benchmark.file or benchmark.tool
+    if placed is None:
+        raise ParameterError(TIMELESS.format(name), 409)
+    around = RunFilter(start_ms=placed[0] - AROUND_MS, end_ms=placed[1] + AROUND_MS)
+    runs = [run for run in sources.store.runs(around) if run.own]
+    found = match.fits(benchmark, runs, Counted(sources), now, zone_ms(benchmark))
+    if len(found) > 1:
+        listed = ", ".join(f"{one.run.id} ({one.run.name})" for one in found)
+        raise ParameterError(SEVERAL.format(name, listed), 409)
+    return found[0] if found else None
+
+
+def _named(sources: Sources, benchmark: Benchmark, number: int, now: int) -> match.Fit:
+    """A run that people name: the stretch is found as ever, else it is all of it."""
+    run = sources.store.run(number)
+    if run is None:
+        raise ParameterError(f"There is no run {number}.", 404)
+    if not run.own:
+        raise ParameterError(f"Run {number} has no telemetry here.", 409)
+    found = match.fits(benchmark, [run], Counted(sources), now, zone_ms(benchmark), any_model=True)
+    whole = match.Fit(run, run.start_ms, run.end_ms or now, BY_HAND, whole=True)
+    return replace(found[0], how=BY_HAND) if found else whole
+
+
+def _overlaid(numbers: RunNumbers, benchmark: Benchmark, found: match.Fit) -> Benchmark:
+    """With the engine's numbers of its stretch, where that is a part of the run."""
+    server: Sequence[Any] = ()
+    if not found.whole:
+        told = numbers.of(found.run, found.start_ms, found.end_ms)
+        server = beside.server_entries([Section.from_json(one) for one in told.sections])
+    return replace(benchmark, overlay=Overlay(found.start_ms, found.end_ms, found.how, tuple(server)))
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Output tokens of a run's engines between two instants, from two points of their counters."""
+
+    sources: Sources
+
+    def __call__(self, run: Run, start_ms: int, end_ms: int) -> float | None:
+        """The tokens; None where they are not known, or their samples were given up."""
+        store = self.sources.store
+        if store.forgotten(start_ms, end_ms):
+            return self._kept(run, start_ms, end_ms)
+        targets = sorted({one.target for one in run.engines})
+        ends = store.ends(names((engine.GENERATION_TOKENS,)), targets, start_ms, end_ms)
+        mine = [row for row, series in enumerate(ends.series) if any(one.owns(series) for one in run.engines)]
+        gained = [value for value in increase(_only(ends, mine), start_ms, end_ms).tolist() if value == value]
+        return sum(gained) if gained else None
+
+    def _kept(self, run: Run, start_ms: int, end_ms: int) -> float | None:
+        """Of a whole run, what is kept of it."""
+        if (start_ms, end_ms) != (run.start_ms, run.end_ms):
+            return None
+        head = self.sources.store.run_parts("headline", [run.id]).get(run.id, {})
+        value = head.get("requests.output")
+        return None if value is None else float(value)
+
+
+def _only(frame: Frame, rows: Sequence[int]) -> Frame:
+    return frame.take(list(rows))

@@ -1,0 +1,40 @@
+"""Routes of benchmarks: a file of results comes in, and what a run has of them."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response, request
+
+from dashboard.api import parameters
+from dashboard.api.benchmark_answers import Wish, answers, bring
+from dashboard.api.parameters import ParameterError
+from dashboard.api.routes import answer, arguments
+from dashboard.run_numbers import RunNumbers
+from dashboard.sources import Sources
+from exchange.benchmarks import reading
+
+BODY_CAP_BYTES = 32 << 20
+
+
+def register(routes: Blueprint, sources: Sources, numbers: RunNumbers) -> None:
+    """Add `POST /benchmarks` and `/runs/ID/benchmarks`."""
+
+    @routes.post("/benchmarks")
+    def post_benchmarks() -> Response:
+        request.max_content_length = BODY_CAP_BYTES
+        given = arguments(("name", "run", "apart"))
+        run = parameters.integer("run", given["run"], 1) if "run" in given else None
+        wish = Wish(run, "apart" in given and parameters.flag("apart", given["apart"]))
+        try:
+            found = reading.read(request.get_data(), given.get("name", "the file"))
+        except ValueError as error:
+            raise ParameterError(f"{error}.") from error
+        told = [bring(sources, numbers, one, wish) for one in found]
+        return answer({"results": [one for one, _ in told]}, max(status for _, status in told))
+
+    @routes.get("/runs/<int:number>/benchmarks")
+    def get_benchmarks(number: int) -> Response:
+        arguments(())
+        run = sources.store.run(number)
+        if run is None:
+            raise ParameterError(f"There is no run {number}.", 404)
+        return answer({"benchmarks": answers(sources, numbers, run)})
