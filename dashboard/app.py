@@ -10,7 +10,7 @@ import dash
 import flask
 
 from dashboard import theme
-from dashboard.layout.first import first_screen
+from dashboard.layout.first import first_screen, page_at
 from dashboard.layout.shell import shell
 from dashboard.pages import cluster, explore, missing, node, run, runs, status
 from dashboard.security import script_json
@@ -54,6 +54,8 @@ class App(dash.Dash):
     def interpolate_index(self, **parts: str) -> str:
         """The index page: palettes, snapshot, first screen, then what Dash needs."""
         live = self.services.live(0) or {"tick": None, "sentence": self.services.status()["sentence"]}
+        page, status_code = page_at(flask.request.path, self.services)
+        flask.after_this_request(lambda response: _with_status(response, status_code))
         assets = self.get_asset_url("").rstrip("/")
         modules = (*MODULES, *(EXPLORE if flask.request.path == explore.PATH else ()))
         preloads = "".join(f'<link rel="modulepreload" href="{assets}/{name}.js">\n' for name in modules)
@@ -64,9 +66,15 @@ class App(dash.Dash):
             plotly=_plotly(flask.request.path, self.config.requests_pathname_prefix),
             preloads=preloads,
             snapshot=script_json(live),
-            first=first_screen(live, flask.request.path, self.services.demo_control),
+            first=first_screen(live, page, self.services.demo_control),
             **{key: parts[key] for key in ("metas", "title", "css", "app_entry", "config", "scripts", "renderer")},
         )
+
+
+def _with_status(response: flask.Response, status_code: int) -> flask.Response:
+    """Dash itself answers every address with 200."""
+    response.status_code = status_code
+    return response
 
 
 def _plotly(path: str, prefix: str) -> str:

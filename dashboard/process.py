@@ -140,6 +140,10 @@ class WebProcess:
         """As /api/v1/status."""
         return status_route.status(self.sources, self.scene(), self.version)
 
+    def nodes(self) -> list[str]:
+        """Names of all nodes."""
+        return [target.name for target in self.sources.store.targets() if target.kind == "node"]
+
     def node(self, name: str) -> dict[str, Any] | None:
         """As /api/v1/node; None for a name that is no node."""
         return status_route.node(self.sources, self.scene(), name)

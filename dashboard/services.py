@@ -25,6 +25,9 @@ class Services(Protocol):
     def status(self) -> Answer:
         """{sentence, nodes, engines, deployments, versions, store}, as /api/v1/status."""
 
+    def nodes(self) -> list[str]:
+        """Names of all nodes, in the order of their names."""
+
     def node(self, name: str) -> Answer | None:
         """{name, state, level, reason, age_s, facts, processes, events}, as /api/v1/node?name=; None: not known."""
 

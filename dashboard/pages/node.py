@@ -20,7 +20,9 @@ from dashboard.components.table import Row, pairs, panel, table
 from dashboard.figures.live import CONFIG
 from dashboard.figures.series import NODE_CHARTS, Chart, axis_of, chart_figure, lines
 from dashboard.layout.shell import MARKS
+from dashboard.pages import missing
 from dashboard.services import Answer, Services
+from storage.errors import StoreError
 from telemetry import catalog
 from telemetry.catalog import gpu, host, memory
 from telemetry.catalog import ratios as quotients
@@ -29,6 +31,8 @@ from telemetry.model import Metric, Ratio, Unit
 PREFIX = "/node/"
 REFRESH_MS = 3_000
 SLOW_MS = 15_000
+SHOWN = 80
+"""Longest piece of an address that a page repeats."""
 HEADLINES = (
     gpu.GPU_POWER,
     gpu.GPU_UTILIZATION,
@@ -248,9 +252,18 @@ def page(name: str) -> Component:
 
 def unknown_node(name: str, others: Sequence[str]) -> Component:
     """A name nobody knows, and those that are known."""
-    links = [html.Li(dcc.Link(other, href=f"/node/{other}")) for other in others]
-    known = "These nodes are known:" if links else "No node is known yet."
-    return html.Div([html.H1(f"There is no node “{name}”"), html.P(known), html.Ul(links)], className="lost")
+    known = "These nodes are known:" if others else "No node is known yet."
+    links = {other: f"{PREFIX}{other}" for other in others}
+    return missing.page(f"There is no node “{name[:SHOWN]}”", known, links)
+
+
+def page_of(name: str, services: Services) -> tuple[Component, int]:
+    """(page, HTTP status) of a node; where there is none of this name, those that there are."""
+    try:
+        names = services.nodes()
+    except StoreError:
+        return page(name), 200  # it goes on asking, and every page says what is wrong with the store
+    return (page(name), 200) if name in names else (unknown_node(name, names), 404)
 
 
 class Fragments:
@@ -259,15 +272,12 @@ class Fragments:
     def __init__(self, services: Services) -> None:
         self._services = services
 
-    def _names(self) -> list[str]:
-        return [target["name"] for target in self._services.status()["nodes"]]
-
     def now(self, name: str) -> tuple[list[Component], int]:
         """Head, readings, memory, processes, cages."""
         found = self._services.node(name)
         if found is None:
-            return [unknown_node(name, self._names())], 404
-        return now(found, Latest(self._services.latest(node=name)["values"]), self._names()), 200
+            return [unknown_node(name, self._services.nodes())], 404
+        return now(found, Latest(self._services.latest(node=name)["values"]), self._services.nodes()), 200
 
     def facts(self, name: str) -> tuple[list[Component], int]:
         """Events and facts."""
@@ -290,7 +300,7 @@ def register(app: dash.Dash, services: Services) -> None:
         path_template=f"{PREFIX}<name>",
         title="Node · Tachograph",
         name="Node",
-        layout=lambda name="", **_: page(unquote(name)),
+        layout=lambda name="", **_: page_of(unquote(name), services)[0],
     )
     fragments = Fragments(services)
     serve(app.server, "node", fragments.now, "node")

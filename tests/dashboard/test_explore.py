@@ -9,7 +9,6 @@ import pytest
 from dashboard import theme
 from dashboard.figures.explore import DEFAULT_METRICS, GROUPS, SERIES_COLOURS
 from dashboard.formatting import LADDERS
-from dashboard.layout.first import page_at
 from dashboard.pages import explore, explore_text
 from telemetry import catalog
 from telemetry.catalog import engine, gpu, host, memory, network, ratios
@@ -22,8 +21,7 @@ __all__ = ["make_web", "make_world"]
 
 
 def test_the_frame_carries_the_formatters_tables() -> None:
-    page = page_at("/explore")
-    assert page is not None
+    page = explore.page()
     told = json.loads(attribute(page, "data-explore"))
     assert set(told["ladders"]) == {unit.value for unit in Unit if unit is not Unit.SECONDS}
     assert told["ladders"]["hertz"] == {

@@ -301,4 +301,4 @@ def test_the_page_has_all_charts_and_fragments() -> None:
     ("others", "told"), [([], "No node is known yet."), (["a", "b"], "These nodes are known: a b")]
 )
 def test_a_node_nobody_knows(others: list[str], told: str) -> None:
-    assert text(node.unknown_node("x", others)) == f"There is no node “x” {told}"
+    assert text(node.unknown_node("x", others)) == f"There is no node “x” {told} To the cluster"

@@ -7,12 +7,13 @@ import hashlib
 import html
 import json
 import re
+from pathlib import Path
 
+import dash
 import pytest
 
 from dashboard.app import create_app
 from dashboard.formatting import beside
-from dashboard.layout.first import page_at
 from dashboard.pages import cluster, missing
 from dashboard.server import build
 from tests.dashboard.parts import attribute, text, walk
@@ -180,9 +181,55 @@ def test_a_node_that_lost_its_headroom_is_told(make_world: MakeWorld, make_web: 
 
 def test_pages_have_titles_and_addresses(web: Site) -> None:
     assert text(missing.page()).startswith("There is no such page")
-    assert page_at("/nowhere") is None
-    assert attribute(page_at("/node/spark%2001"), "className") == "page node"  # type: ignore[arg-type]
     assert "<title>Tachograph</title>" in web.client.get("/").text
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "told"),
+    [
+        ("/", 200, "Cluster"),
+        ("/status", 200, ""),
+        ("/status/", 200, ""),
+        ("/explore", 200, ""),
+        ("/runs", 200, ""),
+        ("/node/spark-01", 200, "Memory"),
+        ("/node/spark%2D01/", 200, "Memory"),
+        ("/nowhere", 404, "There is no such page"),
+        ("/node", 404, "There is no such page"),
+        ("/node/", 404, "There is no such page"),
+        (
+            "/node/head",
+            404,
+            "There is no node “head”These nodes are known:spark-01spark-02spark-03spark-04To the cluster",
+        ),
+        ("/node/" + "x" * 200, 404, f"There is no node “{'x' * 80}”These"),
+        ("/node/<b>", 404, "There is no node “<b>”These"),
+        ("/node/a/b", 404, "There is no node “a/b”These"),
+    ],
+)
+def test_addresses_and_their_status(web: Site, path: str, status: int, told: str) -> None:
+    answer = web.client.get(path)
+    assert answer.status_code == status
+    assert answer.content_type == "text/html; charset=utf-8"
+    assert told in visible(answer.text)
+    assert ("There is no" in visible(answer.text)) == (status == 404)
+
+
+def test_the_drawn_page_of_an_unknown_node_is_the_same(web: Site) -> None:
+    """What Dash draws in place of the first screen."""
+    create_app(web.process)
+    layout = dash.page_registry["node"]["layout"]
+    assert text(layout(name="nobody")).startswith("There is no node “nobody” These nodes are known: spark-01 spark-02")
+    links = [attribute(part, "href") for part in walk(layout(name="nobody")) if attribute(part, "href")]
+    assert links == ["/node/spark-01", "/node/spark-02", "/node/spark-03", "/node/spark-04", "/"]
+    assert attribute(layout(name="spark%2D01"), "className") == "page node"
+
+
+def test_a_node_of_a_store_that_is_gone_is_not_denied(web: Site) -> None:
+    Path(web.world.url.removeprefix("sqlite:///")).unlink()
+    answer = web.client.get("/node/nobody")
+    assert answer.status_code == 200
+    assert "There is no node" not in answer.text
 
 
 def test_the_demo_alone_has_a_panel_of_faults(web: Site) -> None:
