@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
-from sqlalchemy import Connection, case, func, insert, select, update
+from sqlalchemy import Connection, bindparam, case, func, insert, select, update
 from sqlalchemy.sql.dml import Insert
 
 from storage import schema
@@ -26,6 +27,13 @@ LOG = (
     .returning(SEQUENCE)
 )
 """Numbers rise by one, also after a commit that failed: whoever follows takes a missing one for rows it did not see."""
+
+FACT = schema.fact.c
+END_FACT = (
+    update(schema.fact)
+    .where(FACT.target == bindparam("of"), FACT.name == bindparam("called"), FACT.end_ms.is_(None))
+    .values(end_ms=case((FACT.start_ms > bindparam("at"), FACT.start_ms), else_=bindparam("at")))
+)
 
 
 def row_values(row: Row) -> Values:
@@ -85,8 +93,8 @@ class Writer:
             for statement, rows in work:
                 connection.execute(statement, rows)
             mark_late(connection, self._late.hours(connection, batch.rows, now_ms))
-            for fact in news:
-                self._write_fact(connection, fact)
+            for turn in _turns(news):
+                self._write_facts(connection, turn)
             self._runs.rest(connection, batch)
             sequence = connection.execute(LOG, log).scalar_one()
         for fact in news:
@@ -125,12 +133,11 @@ class Writer:
                 self._facts = {(fact.target, fact.name): fact for fact in open_facts(connection)}
         return self._facts
 
-    def _write_fact(self, connection: Connection, fact: Fact) -> None:
-        table = schema.fact.c
-        before = (table.target == fact.target) & (table.name == fact.name) & table.end_ms.is_(None)
-        end = case((table.start_ms > fact.start_ms, table.start_ms), else_=fact.start_ms)
-        connection.execute(update(schema.fact).where(before).values(end_ms=end))
-        connection.execute(self._upsert["fact"], record_values(fact))
+    def _write_facts(self, connection: Connection, facts: list[Fact]) -> None:
+        """Ends what held before and writes what holds now, of facts that are each another's."""
+        ends = [{"of": fact.target, "called": fact.name, "at": fact.start_ms} for fact in facts]
+        connection.execute(END_FACT, ends)
+        connection.execute(self._upsert["fact"], _each(record_values, facts))
 
 
 def _each(values: Callable[[Any], Values], records: Iterable[Any]) -> list[Values]:
@@ -145,6 +152,19 @@ def _news(facts: Iterable[Fact], known: Mapping[tuple[str, str], Fact]) -> list[
             news.append(fact)
             _remember(seen, fact)
     return news
+
+
+def _turns(facts: Iterable[Fact]) -> list[list[Fact]]:
+    """The same facts in as few lots as keep the changes of one fact in order: a statement writes a whole lot."""
+    turns: list[list[Fact]] = []
+    times: Counter[tuple[str, str]] = Counter()
+    for fact in facts:
+        turn = times[fact.target, fact.name]
+        times[fact.target, fact.name] += 1
+        if turn == len(turns):
+            turns.append([])
+        turns[turn].append(fact)
+    return turns
 
 
 def _is_news(fact: Fact, known: Fact | None) -> bool:
