@@ -9,7 +9,8 @@ The rule. A line that was never seen counts from 0 when all of this holds:
 - what the page before counted does not contradict it: every request moves the counters of its first token together,
   and later those of its end, so none of them stood at 0 while another one of the same engine and model did not.
   A line with a label of its own (an outcome, a position) or beside other lines of its series may;
-- it could have been counted since: a million tokens, requests or seconds in every second at most.
+- it could have been counted since, at the highest rate that there is (`pipeline.ranges`): a million tokens, requests or
+  seconds in every second, and nothing that was long in coming.
 
 Otherwise the line begins with its first sample and adds nothing by it: rather a first use too few than a lifetime.
 """
@@ -22,14 +23,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from collectors.scrape.page import Layout
+from pipeline.ranges import LEAST_S, Ranges
 from telemetry import catalog
 from telemetry.catalog import engine
 from telemetry.frame import Bools, Floats
-from telemetry.model import PARTS, Kind, Metric, Scope, Series, Unit, part
+from telemetry.model import PARTS, Kind, Metric, Series, part
 
-PER_SECOND = 1e6
-"""More than any engine does in a second, of tokens, of requests and of seconds of waiting."""
-_BOUNDED = frozenset({Unit.TOKENS, Unit.REQUESTS, Unit.SECONDS})
 _SHOWS_ALL = frozenset({"llama.cpp"})
 _SHOWS_ALL_IF_START_IS_TOLD = frozenset({"vllm"})
 
@@ -60,11 +59,12 @@ _COMMON = frozenset({"engine", "model", "le"})
 
 @dataclass(frozen=True)
 class Before:
-    """The page before. raw: float64[n_raw], last number of each of its counters. whole: it was read in full."""
+    """The page before. raw: float64[n_raw], last number of each of its counters. asked_ms: when it was asked for.
+    whole: it was read in full."""
 
     layout: Layout
     raw: Floats
-    tick: int
+    asked_ms: float
     whole: bool
     tells_start: bool
 
@@ -87,12 +87,9 @@ def from_zero(layout: Layout, before: Before | None, joined: Collection[Series])
     return np.asarray(np.array(counts, dtype=bool)[layout.source])
 
 
-def plausible(layout: Layout, raw: Floats, seconds: float) -> Bools:
-    """bool[n_raw]: lines whose whole number can have been counted in this time."""
-    metrics = [catalog.stored(series.metric) for series in layout.series]
-    bounded = [metric.scope is Scope.ENGINE and metric.unit in _BOUNDED for metric in metrics]
-    most = np.where(np.array(bounded, dtype=bool)[layout.source], PER_SECOND * max(seconds, 1.0), np.inf)
-    return np.asarray(raw <= most)
+def plausible(limits: Ranges, raw: Floats, seconds: float) -> Bools:
+    """bool[n_raw]: lines whose whole number can have been counted in this time, without what was long in coming."""
+    return np.asarray(raw <= limits.rate * max(seconds, LEAST_S))
 
 
 def _worked(before: Before) -> set[tuple[str, str | None, str | None]]:

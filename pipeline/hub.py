@@ -138,6 +138,7 @@ class Hub:
             targets=self._target_rows(now_ms),
             runs=list(told.runs.values()),
             marks=told.marks,
+            parts=told.parts,
             marks_moved=told.moved,
             runs_deleted=told.deleted,
             detectors=told.detectors,
@@ -228,7 +229,7 @@ class Hub:
 
     def _mark_absences(self, samples: list[Sample], tick: int) -> None:
         for sample in samples:
-            missing = {metric: self._why(sample.target, metric) for metric in sample.missing}
+            missing = {metric: why or self._why(sample.target, metric) for metric, why in sample.missing.items()}
             self._book.metrics(sample.target, missing, sample.tick)
         for target in self._targets.values():
             since = target.health.failing_so_since

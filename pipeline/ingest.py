@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from collectors.scrape.page import Layout, Page
+from pipeline.doubts import Doubts, Number, Point
 from pipeline.first_use import Before, from_zero, plausible
-from pipeline.ranges import limits_of_lines
+from pipeline.ranges import Ranges, limits_of_lines
 from storage.records import Offset
 from telemetry import catalog
 from telemetry.counters import Step, judge
@@ -28,7 +29,8 @@ class Shape:
     gone: float64[series]; what lines that left the page had counted, so that a sum never falls.
     reborn: the process has started since the line's last number. from_zero: the page before, by lacking the line,
     said that it stood at 0. waiting: part of a series that goes on where an earlier collector stopped, but not yet.
-    limits: float64[3, n_raw]; lowest and highest number, and largest step.
+    asked_ms: when the page of the line's last number was asked for, NaN before its first.
+    limits: what its number can be, and how fast it can grow.
     """
 
     layout: Layout
@@ -39,28 +41,34 @@ class Shape:
     reborn: Bools
     from_zero: Bools
     waiting: Bools
-    limits: Floats
+    asked_ms: Floats
+    limits: Ranges
 
 
 @dataclass(frozen=True)
 class Reading:
     """values: float64[series] of the page's layout, counters unwrapped. offsets: steps that are no plain progress.
-    nonsense: numbers of the page that cannot be, and count as unknown."""
+    nonsense: numbers of the page that cannot be, and count as unknown; why: metric → reason for one of them."""
 
     values: Floats
     offsets: tuple[Offset, ...]
     restarted: bool
     nonsense: int = 0
+    why: Mapping[str, str] = field(default_factory=dict)
 
 
 MOST_LINES = 20_000
 """Lines of one target that are remembered; a page of 16 engines has about 6,000."""
-_NEVER_SEEN = (float("nan"), 0.0, False)
+OUTSIDE = "its number on the page is beyond all that it can be"
+LEAP = "its number on the page cannot follow from the one before"
+TWICE = "the page gives it twice, with different numbers"
+_NEVER_SEEN = (float("nan"), 0.0, False, float("nan"))
 _WEIGHT = (
     Step.FIRST_SAMPLE,
     Step.FIRST_USE,
     Step.LINES_CHANGED,
     Step.WRAP,
+    Step.LEVEL,
     Step.FIRST_USE_AFTER_RESTART,
     Step.RESTART,
 )
@@ -71,7 +79,8 @@ class Ingest:
     """One target's counters across pages, layouts, restarts of the target and of the collector.
 
     resumed: last stored (value, offset) of each counter, as an earlier collector left them in the store.
-    started_s: start of the target's process, as far as an earlier collector knew it.
+    started_s: start of the target's process, as far as an earlier collector knew it. left_ms: tick of the oldest of
+    the resumed values, from which on they may have grown.
     """
 
     def __init__(
@@ -79,9 +88,12 @@ class Ingest:
         target: str,
         resumed: Mapping[Series, tuple[float, float]] | None = None,
         started_s: float | None = None,
+        left_ms: float = float("-inf"),
     ) -> None:
         self._target = target
-        self._known: dict[str, tuple[float, float, bool]] = {}
+        self._known: dict[str, tuple[float, float, bool, float]] = {}
+        self._doubts = Doubts()
+        self._left_ms = left_ms
         self._home: dict[str, Series] = {}
         self._left: dict[Series, float] = {}
         self._copies: dict[Series, str] = {}
@@ -94,27 +106,35 @@ class Ingest:
         self._before: Before | None = None
         self._was_empty = self._same_process = False
 
-    def take(self, page: Page, tick: int) -> Reading:
-        """Unwrap and fold one page; `tick` is when it was asked for."""
+    def take(self, page: Page, tick: int, asked_ms: float | None = None, arrived_ms: float | None = None) -> Reading:
+        """Unwrap and fold one page; `tick` is when it was to be asked for, the others when it was, and when it came."""
+        span = (tick if asked_ms is None else asked_ms, tick if arrived_ms is None else arrived_ms)
         restarted = self._restarted(page)
         changed = self._shape is None or self._shape.layout is not page.layout
         shape = self._learn(page.layout) if changed or self._shape is None else self._shape
         self._shape = shape
         if restarted:
             shape.reborn |= shape.counters
-            self._known = {line: (raw, offset, True) for line, (raw, offset, _) in self._known.items()}
-        raw = np.where((page.raw >= shape.limits[0]) & (page.raw <= shape.limits[1]), page.raw, np.nan)
+            self._known = {line: (raw, offset, True, at) for line, (raw, offset, _, at) in self._known.items()}
+        raw = np.where(shape.limits.holds(page.raw), page.raw, np.nan)
+        outside = np.isnan(raw) & ~np.isnan(page.raw)
         self._resume(shape, raw)
         if shape.from_zero.any() and self._before is not None:
-            shape.from_zero &= plausible(page.layout, raw, (tick - self._before.tick) / 1000.0)
-        raw[self._leaps(shape, raw)] = np.nan
-        nonsense = int(np.count_nonzero(np.isnan(raw) & ~np.isnan(page.raw)))
-        steps = self._advance(shape, raw)
+            shape.from_zero &= plausible(shape.limits, raw, (span[1] - self._before.asked_ms) / 1000.0)
+        steps = self._advance(shape, raw, span)
+        doubted = np.isnan(raw) & ~np.isnan(page.raw) & ~outside
         whole = not page.bad_lines and not page.layout.refused_series
-        self._before = Before(page.layout, shape.raw, tick, whole, page.started_s is not None)
+        self._before = Before(page.layout, shape.raw, span[0], whole, page.started_s is not None)
         values = page.layout.fold(np.where(shape.counters, raw + shape.offset, raw)) + shape.gone
         began_again = any(step is Step.RESTART and _of_engine(shape, place) for place, step in steps.items())
-        return Reading(values, tuple(self._offsets(shape, steps, tick, changed)), restarted or began_again, nonsense)
+        nonsense = {LEAP: doubted, OUTSIDE: outside, TWICE: page.twice}
+        return Reading(
+            values,
+            tuple(self._offsets(shape, steps, tick, changed)),
+            restarted or began_again,
+            sum(int(np.count_nonzero(lines)) for lines in nonsense.values()),
+            {metric: reason for reason, lines in nonsense.items() for metric in _metrics(page.layout, lines)},
+        )
 
     def _restarted(self, page: Page) -> bool:
         """Whether the process behind this page is another one than behind the page before.
@@ -149,43 +169,70 @@ class Ingest:
         self._was_empty |= had and page.layout.facts.get("statistics") == "not yet"
         return False
 
-    def _leaps(self, shape: Shape, raw: Floats) -> Bools:
-        """Counters that would have grown by more than anything can between two pages."""
-        before = np.where(shape.reborn | shape.from_zero, 0.0, shape.raw)
-        return np.asarray(shape.counters & (raw - before > shape.limits[2]))
-
-    def _advance(self, shape: Shape, raw: Floats) -> dict[int, Step]:
+    def _advance(self, shape: Shape, raw: Floats, span: tuple[float, float]) -> dict[int, Step]:
         """Bring the offsets up to date; what each stored series went through that was no plain progress.
 
-        A number that is held is replaced in `raw` by the one it is held at.
+        A number that is held is replaced in `raw` by the one it is held at, one that is doubted by unknown.
         """
         known = shape.counters & ~np.isnan(raw) & ~shape.waiting
+        before = np.where(np.isnan(shape.asked_ms), self._before_ms(), shape.asked_ms)
+        elapsed = (span[1] - before) / 1000.0
+        plain = (raw - shape.raw <= shape.limits.most(elapsed)) & (raw >= shape.raw) & ~shape.reborn
+        if self._doubts:
+            plain &= np.array([line not in self._doubts for line in shape.layout.lines], dtype=bool)
         steps: dict[int, Step] = {}
-        for line in np.flatnonzero(known & (shape.reborn | ~(raw >= shape.raw))).tolist():
+        unmarked = _Falls(shape, raw, known)
+        for line in np.flatnonzero(known & ~plain).tolist():
             place = int(shape.layout.source[line])
-            step = self._step(shape, line, float(raw[line]))
-            if step is Step.HELD:
-                raw[line] = shape.raw[line]
+            step = self._step(shape, line, float(raw[line]), span, float(elapsed[line]), unmarked)
+            if step is None or step is Step.HELD:
+                raw[line] = np.nan if step is None else shape.raw[line]
+                known[line] = False
                 continue
-            step = self._told(shape.layout.series[place], step)
-            steps[place] = max(step, steps.get(place, step), key=_WEIGHT.index)
+            if step is not Step.FORWARD:
+                step = self._told(shape.layout.series[place], step)
+                steps[place] = max(step, steps.get(place, step), key=_WEIGHT.index)
         shape.raw = np.where(known, raw, shape.raw)
+        shape.asked_ms = np.where(known, span[0], shape.asked_ms)
         shape.reborn &= ~known
         shape.from_zero[:] = False
         return steps
 
-    def _step(self, shape: Shape, line: int, raw: float) -> Step:
+    def _before_ms(self) -> float:
+        return float("-inf") if self._before is None else self._before.asked_ms
+
+    def _step(
+        self, shape: Shape, line: int, raw: float, span: tuple[float, float], elapsed_s: float, falls: _Falls
+    ) -> Step | None:
+        """The step that a line makes, its offset brought up to date; None where its number is doubted."""
         metric = catalog.stored(shape.layout.series[shape.layout.source[line]].metric)
+        reborn = bool(shape.reborn[line])
         last = None if np.isnan(shape.raw[line]) else float(shape.raw[line])
         before = 0.0 if last is None else last + float(shape.offset[line])
         gained, step = judge(
             last,
             raw,
             bits=metric.bits,
-            restarted=bool(shape.reborn[line]),
+            restarted=reborn,
             from_zero=bool(shape.from_zero[line]),
             same_process=self._same_process,
         )
+        bare = step is Step.RESTART and not reborn
+        number = Number(
+            raw,
+            *span,
+            None if last is None else Point(last, float(shape.asked_ms[line]), before),
+            elapsed_s,
+            step,
+            gained,
+            shape.limits.of(line).most,
+            bare=bare,
+            alone=bare and falls.alone(line),
+        )
+        settled = self._doubts.settle(shape.layout.lines[line], number)
+        if settled is None:
+            return None
+        gained, step = settled
         if step is not Step.HELD:
             shape.offset[line] = before + gained - raw
         return step
@@ -220,7 +267,7 @@ class Ingest:
         self._change_copies(layout)
         counter = np.array([catalog.stored(series.metric).kind is Kind.COUNTER for series in layout.series], dtype=bool)
         known = [self._known.get(line, _NEVER_SEEN) for line in layout.lines]
-        columns = np.array(known, dtype=np.float64).reshape(-1, 3)
+        columns = np.array(known, dtype=np.float64).reshape(-1, 4)
         shape = Shape(
             layout,
             counters=counter[layout.source],
@@ -230,6 +277,7 @@ class Ingest:
             reborn=columns[:, 2] == 1.0,
             from_zero=self._from_zero(layout),
             waiting=np.array([layout.series[place] in self._resumed for place in layout.source.tolist()], dtype=bool),
+            asked_ms=columns[:, 3].copy(),
             limits=limits_of_lines(layout),
         )
         shape.waiting &= shape.counters
@@ -240,7 +288,7 @@ class Ingest:
 
     def _remember(self) -> None:
         if self._shape is not None:
-            columns = (self._shape.raw, self._shape.offset, self._shape.reborn)
+            columns = (self._shape.raw, self._shape.offset, self._shape.reborn, self._shape.asked_ms)
             state = zip(*(column.tolist() for column in columns), strict=True)
             self._known.update(zip(self._shape.layout.lines, state, strict=True))
 
@@ -269,7 +317,7 @@ class Ingest:
         places = {series: place for place, series in enumerate(layout.series)}
         gone = np.array([self._left.get(series, 0.0) for series in layout.series])
         for line, series in self._home.items():
-            raw, offset, _ = self._known.get(line, _NEVER_SEEN)
+            raw, offset, *_ = self._known.get(line, _NEVER_SEEN)
             if line not in present and series in places and not np.isnan(raw):
                 gone[places[series]] += raw + offset
         return gone
@@ -278,7 +326,8 @@ class Ingest:
         """Keep only the sum of what these lines counted: labels that change with every request must not fill the
         memory."""
         for line in lines:
-            raw, offset, _ = self._known.pop(line, _NEVER_SEEN)
+            raw, offset, *_ = self._known.pop(line, _NEVER_SEEN)
+            self._doubts.forget(line)
             series = self._home.pop(line)
             if not np.isnan(raw):
                 self._left[series] = self._left.get(series, 0.0) + raw + offset
@@ -296,8 +345,51 @@ class Ingest:
             shape.raw[lines[1:]], shape.offset[lines[1:]] = raw[lines[1:]], 0.0
             shape.raw[lines[0]] = value - offset - others
             shape.offset[lines[0]] = offset
+            shape.asked_ms[lines] = self._left_ms
             shape.waiting[lines] = False
 
 
 def _of_engine(shape: Shape, place: int) -> bool:
     return catalog.stored(shape.layout.series[place].metric).scope is Scope.ENGINE
+
+
+def _metrics(layout: Layout, lines: Bools) -> set[str]:
+    return {layout.series[place].metric for place in layout.source[lines].tolist()}
+
+
+class _Falls:
+    """Of each engine of a page, how many of its counters fell and how many went on; counted when it is asked."""
+
+    def __init__(self, shape: Shape, raw: Floats, known: Bools) -> None:
+        self._shape = shape
+        self._seen = known & (shape.raw > 0)
+        self._fell = self._seen & (raw < shape.raw)
+        self._owners: dict[Owner, tuple[int, int]] | None = None
+
+    def alone(self, line: int) -> bool:
+        """Whether most other counters of this line's engine went on: then it did not start anew."""
+        if self._owners is None:
+            self._owners = self._count()
+        owner = _owner(self._shape, line)
+        fell, all_of = self._owners.get(owner, (0, 0)) if owner is not None else (0, 0)
+        return all_of - fell > fell
+
+    def _count(self) -> dict[Owner, tuple[int, int]]:
+        counted: dict[Owner, tuple[int, int]] = {}
+        for line in np.flatnonzero(self._seen).tolist():
+            owner = _owner(self._shape, line)
+            if owner is not None:
+                fell, all_of = counted.get(owner, (0, 0))
+                counted[owner] = fell + bool(self._fell[line]), all_of + 1
+        return counted
+
+
+Owner = tuple[str | None, str | None]
+
+
+def _owner(shape: Shape, line: int) -> Owner | None:
+    """(engine, model) of a line; None on a node, whose counters each have a source of their own."""
+    series = shape.layout.series[shape.layout.source[line]]
+    if catalog.stored(series.metric).scope is not Scope.ENGINE:
+        return None
+    return series.label("engine"), series.label("model")

@@ -19,10 +19,12 @@ STARTED_FACT = "started_s"
 
 @dataclass(frozen=True)
 class Left:
-    """What was left of one target. counters: last (value, offset) of each; started_s: start of its process."""
+    """What was left of one target. counters: last (value, offset) of each; started_s: start of its process; tick: of
+    the oldest of these values."""
 
     counters: Mapping[Series, tuple[float, float]] = field(default_factory=dict)
     started_s: float | None = None
+    tick: float = float("-inf")
 
 
 def left_of(store: Store, target: str, row: Row | None) -> Left:
@@ -34,16 +36,23 @@ def left_of(store: Store, target: str, row: Row | None) -> Left:
     known = {
         one: value for one, value in zip(series, values.tolist(), strict=True) if one in offsets and not np.isnan(value)
     }
-    known |= _last_values(store, target, offsets.keys() - known.keys(), row.tick)
+    older, oldest = _last_values(store, target, offsets.keys() - known.keys(), row.tick)
+    known |= older
     started = [float(fact.value) for fact in store.facts(target, name=STARTED_FACT) if fact.end_ms is None]
     counters = {one: (value, offsets[one]) for one, value in known.items()}
-    return Left(counters, started[0] if started else None)
+    return Left(counters, started[0] if started else None, oldest)
 
 
-def _last_values(store: Store, target: str, wanted: Collection[Series], tick: int) -> dict[Series, float]:
-    """Last value of series that the newest row does not have: not on the page just then, or without a number."""
+def _last_values(store: Store, target: str, wanted: Collection[Series], tick: int) -> tuple[dict[Series, float], float]:
+    """Last value of series that the newest row does not have: not on the page just then, or without a number; and the
+    tick of the oldest, that of the row where there is none."""
     frame = store.ends(wanted.__contains__, [target], tick, tick) if wanted else empty()
-    return {one: float(line[~np.isnan(line)][-1]) for one, line in zip(frame.series, frame.values, strict=True)}
+    found, oldest = {}, float(tick)
+    for one, line in zip(frame.series, frame.values, strict=True):
+        last = np.flatnonzero(~np.isnan(line))[-1]
+        found[one] = float(line[last])
+        oldest = min(oldest, float(frame.ticks[last]))
+    return found, oldest
 
 
 def prefills_left(store: Store, last: Mapping[str, Row]) -> dict[str, tuple[float, float]]:

@@ -46,6 +46,7 @@ class Health:
 
     failing_since: tick of the first failure, failing_so_since: of the first for the present reason.
     missed: ticks at which it was due and gave no page. late: ticks that found its last request still under way.
+    impossible: numbers of its pages that cannot be.
     """
 
     verdict: Verdict = field(default_factory=lambda: Verdict(TargetState.NOT_YET_SCRAPED, "no answer yet"))
@@ -57,6 +58,7 @@ class Health:
     missed: int = 0
     late: int = 0
     restarts: int = 0
+    impossible: int = 0
 
     def ok(self, verdict: Verdict, now_ms: int) -> None:
         """It answered with a page."""
@@ -172,6 +174,7 @@ class Target:
         returned = self.health.verdict.state is not TargetState.OK
         self.health.ok(verdict, int(arrived_ms))
         self.health.restarts += sample.restarted
+        self.health.impossible += sample.nonsense
         if returned or sample.restarted or layout.engine != self.layout_engine:
             self.facts.restarted(layout.engine)
         self.layout_engine = layout.engine
@@ -230,6 +233,7 @@ class Target:
             "engine": self.layout_engine,
             "dropped_families": self.warnings[0],
             "refused_series": self.warnings[1],
+            "impossible_numbers": health.impossible,
         }
         if self.is_node:
             detail |= {"processes": list(self.state.processes), "readings": dict(self.state.readings)}

@@ -41,7 +41,11 @@ class Arrival:
 
 @dataclass(frozen=True)
 class Sample:
-    """A page as it is stored: float64[series], counters unwrapped, with the instant at which it was true."""
+    """A page as it is stored: float64[series], counters unwrapped, with the instant at which it was true.
+
+    missing: metrics without a number, or with one that is none, and why, where the page itself says so.
+    nonsense: how many numbers of the page could not be.
+    """
 
     tick: int
     target: str
@@ -53,7 +57,8 @@ class Sample:
     layout: Layout
     restarted: bool
     started_s: float | None
-    missing: tuple[str, ...]
+    missing: Mapping[str, str]
+    nonsense: int
 
     def value(self, metric: Metric) -> float:
         """Value of a metric that has one series per target; NaN when the page does not have it."""
@@ -70,7 +75,7 @@ class Reader:
 
     def __init__(self, config: TargetConfig, left: Left) -> None:
         self._config = config
-        self._ingest = Ingest(config.name, left.counters, left.started_s)
+        self._ingest = Ingest(config.name, left.counters, left.started_s, left.tick)
         self._node_clock = NodeClock()
         self._layout: Layout | None = None
         self._series: tuple[Series, ...] = ()
@@ -82,7 +87,7 @@ class Reader:
     def sample(self, arrival: Arrival) -> Sample:
         """The sample that a page makes."""
         layout = arrival.page.layout
-        reading = self._ingest.take(arrival.page, arrival.tick)
+        reading = self._ingest.take(arrival.page, arrival.tick, arrival.sent_ms, arrival.arrived_ms)
         if layout is not self._layout:
             self._layout = layout
             extra = [Series(self._config.name, metric.name) for metric in EXTRA[self._config.kind]]
@@ -105,7 +110,8 @@ class Reader:
             layout,
             reading.restarted,
             arrival.page.started_s,
-            self._missing,
+            dict.fromkeys(self._missing, "") | dict(reading.why),
+            reading.nonsense,
         )
 
     def _instant(self, values: Floats, arrival: Arrival) -> tuple[float, float]:

@@ -30,9 +30,10 @@ class Step(Enum):
     FIRST_USE_AFTER_RESTART = "first use after a restart"
     LINES_CHANGED = "lines changed"
     HELD = "held"
+    LEVEL = "another level"
 
 
-BREAKING = frozenset({Step.RESTART.value, Step.FIRST_USE_AFTER_RESTART.value})
+BREAKING = frozenset({Step.RESTART.value, Step.FIRST_USE_AFTER_RESTART.value, Step.LEVEL.value})
 """Steps that no rate may cross."""
 
 FROM_ZERO = frozenset({Step.FIRST_USE.value, Step.FIRST_USE_AFTER_RESTART.value})

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from telemetry.frame import Floats
+from telemetry.frame import Bools, Floats
 from telemetry.model import UNKNOWN, Fold, Series
 
 ENGINES = ("vllm", "sglang", "llama.cpp", "trtllm", "agent", "unknown")
@@ -100,6 +100,7 @@ class Page:
     started_by: what told `started_s`: "process" (its own line), or "created" (the earliest creation of a metric, which
         may be a minute later: the two are never compared).
     created_s: that earliest creation, whatever tells `started_s`: metrics may be made anew in the same process.
+    contradicted: raw lines that the page gives more than once, with different numbers; they have none.
     """
 
     layout: Layout
@@ -108,6 +109,14 @@ class Page:
     bad_lines: int = 0
     started_by: str = "process"
     created_s: float | None = None
+    contradicted: tuple[int, ...] = ()
+
+    @property
+    def twice(self) -> Bools:
+        """bool[n_raw]: the contradicted lines."""
+        found = np.zeros(len(self.raw), dtype=bool)
+        found[list(self.contradicted)] = True
+        return found
 
     def values(self) -> Floats:
         """float64[len(layout.series)]: what the page says of each stored series. Counters are not unwrapped."""

@@ -127,6 +127,7 @@ def target(scene: Scene, row: TargetRow, problems: list[Problem], looks: Looks) 
         "resets": len(looks.resets.get(row.name, ())),
         "refused_series": row.detail.get("refused_series"),
         "dropped_families": row.detail.get("dropped_families"),
+        "impossible_numbers": row.detail.get("impossible_numbers"),
         "clock_skew_s": reading(cluster.CLOCK_SKEW),
         "version": facts.get("version") or facts.get("agent_version"),
         "not_offered": not_offered(scene, row, looks),

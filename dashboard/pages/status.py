@@ -32,6 +32,7 @@ COLUMNS = (
     "Resets",
     "Skew",
     "Left out",
+    "Impossible",
     "Version",
     "Not offered",
 )
@@ -73,6 +74,7 @@ def target_row(target: Target, is_node: bool) -> Row:
         count(target["resets"]),
         number_cell(target["clock_skew_s"], Unit.SECONDS, "an engine tells no time"),
         count(sum(left_out) if left_out else None),
+        count(target["impossible_numbers"]),
         target["version"] or "–",
         not_offered(target["not_offered"]),
     ]

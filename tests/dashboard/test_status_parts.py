@@ -22,6 +22,7 @@ TARGET: dict[str, Any] = {
     "resets": 0,
     "refused_series": 4,
     "dropped_families": 2,
+    "impossible_numbers": 11,
     "clock_skew_s": -0.0025,
     "version": "0.1.0",
     "not_offered": ["Fan speed", "GPU memory"],
@@ -41,6 +42,7 @@ def test_a_target_with_everything() -> None:
         "0",
         "−2.5 ms",
         "6",
+        "11",
         "0.1.0",
         "2 Fan speed GPU memory",
     ]
@@ -48,10 +50,11 @@ def test_a_target_with_everything() -> None:
 
 def test_a_target_of_which_nothing_is_known() -> None:
     names = ("age_s", "scrape_s", "scrape_bytes", "missed_ticks", "resets", "refused_series", "dropped_families")
+    names = (*names, "impossible_numbers")
     nothing = {**TARGET, **dict.fromkeys((*names, "clock_skew_s", "version")), "not_offered": [], "level": "critical"}
     nothing |= {"state": "refused", "reason": "no agent listens"}
     row = rows(status.targets([nothing], False, "Engines", "none"))[1]
-    assert row == ["■ spark-03", "refused no agent listens", "never", "–", "–", "1.0 s", "–", "–", "–", "–", "–", "–"]
+    assert row == ["■ spark-03", "refused no agent listens", "never", "–", "–", "1.0 s", "–", "–", "–", "–", "–", "–", "–"]
 
 
 def test_left_out_counts_what_is_known() -> None:

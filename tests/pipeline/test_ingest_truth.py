@@ -96,7 +96,7 @@ def act(engine: Engine, action: tuple[object, ...]) -> None:
     elif action[0] == "restart" and may_restart(engine):
         engine.restart()
         for one in engine.lines.values():
-            one.raw = float(place) if engine.says_start else min(float(place), (one.seen or 0) - 1)
+            one.raw = float(place) if engine.says_start else min(float(place), (one.seen or 0) // 2)
     elif action[0] == "hide" and line is not engine.lines["0"]:
         line.visible = not line.visible
     elif action[0] == "blank":
@@ -106,7 +106,7 @@ def act(engine: Engine, action: tuple[object, ...]) -> None:
 
 
 def may_restart(engine: Engine) -> bool:
-    """Without a start time, only a restart that every line shows by a fall can be known."""
+    """Without a start time, only a restart that every line shows by a fall to half or less can be known."""
     return engine.says_start or all(
         line.visible and not line.blank and line.seen is not None and line.seen > 0 for line in engine.lines.values()
     )

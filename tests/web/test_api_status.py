@@ -34,7 +34,7 @@ def web(world: World, make_web: MakeWeb) -> Web:
 
 def test_status_of_a_node_and_an_engine(world: World, web: Web) -> None:
     row = world.rows["spark-02"]
-    detail = {"missed": 3, "refused_series": 1, "dropped_families": 7, "processes": [{"pid": 5}]}
+    detail = {"missed": 3, "refused_series": 1, "dropped_families": 7, "impossible_numbers": 4, "processes": [{"pid": 5}]}
     world.rows["spark-02"] = type(row)(
         *[getattr(row, one) for one in ("name", "kind", "url")], 1000, "ok", "", 5, 9, detail
     )
@@ -63,6 +63,7 @@ def test_status_of_a_node_and_an_engine(world: World, web: Web) -> None:
         "resets": 1,
         "refused_series": 1,
         "dropped_families": 7,
+        "impossible_numbers": 4,
         "clock_skew_s": 0.001,
         "version": "0.1.0",
     }
