@@ -29,6 +29,8 @@ COMMANDS: Mapping[str, str] = {
     "agent": "the node agent of this machine",
     "check": "try every configured target once and explain what is wrong",
     "export": "any stretch of what was recorded, as CSV, Parquet or SQLite",
+    "import": "result files of benchmarks (vllm bench serve, llama-benchy, guidellm), laid over the runs they measured",
+    "bench": "run a benchmark: a run is started, the command carried out, its result file imported",
     "import-prometheus": "a stretch of what a Prometheus or VictoriaMetrics holds, into the store",
     "backup": "a copy of the store in one file, made beside a collector that goes on, and verified",
     "restore": "put a backup in the store's place; what stood there is kept beside it",
@@ -36,6 +38,8 @@ COMMANDS: Mapping[str, str] = {
     "runs": "list and show runs; start, stop, name, tag, trim and delete them",
     "version": "print the version",
 }
+MODULES: Mapping[str, str] = {"import": "benchmarks"}
+"""Commands whose module cannot have their name."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -68,13 +72,15 @@ def _add_flags(command: argparse.ArgumentParser, name: str) -> None:
 
 
 def joined(arguments: Sequence[str]) -> list[str]:
-    """The arguments with each length before now tied to the flag that it follows.
+    """The arguments with each length before now tied to the flag that it follows; what follows “--” stays as it is.
 
     >>> joined(["export", "--start", "-2h", "--end", "now", "-o", "-"])
     ['export', '--start=-2h', '--end', 'now', '-o', '-']
     """
     tied: list[str] = []
-    for one in arguments:
+    for place, one in enumerate(arguments):
+        if one == "--":
+            return [*tied, *arguments[place:]]
         if tied and BEFORE_NOW.fullmatch(one) and tied[-1].startswith("--") and "=" not in tied[-1]:
             tied[-1] += f"={one}"
         else:
@@ -90,7 +96,8 @@ def main(arguments: list[str]) -> int:
     try:
         settings = load(given, os.environ, Path.cwd(), config)
         logs.configure(command, settings.log_level)
-        module = importlib.import_module(f"cli.{command.replace('-', '_')}")
+        name = MODULES.get(command, command.replace("-", "_"))
+        module = importlib.import_module(f"cli.{name}")
         status: int = module.main(settings, own) if command in OPTIONS else module.main(settings)
     except SettingsError as error:
         print("\n".join(("These settings are wrong:", *(f"  {line}" for line in error.problems))), file=sys.stderr)

@@ -67,6 +67,18 @@ IMPORT_PROMETHEUS = (
     Option("--token-file", "File with the bearer token that the server wants.", "PATH"),
     Option("--dry-run", "Only say what there is; write nothing.", switch=True),
 )
+IMPORT = (
+    Option("files", "Result files.", "FILE", many=True),
+    Option("--run", "Number of the run that they belong to, where that is not clear by itself.", "ID"),
+    Option("--apart", "Keep each as a run of its own, without telemetry.", switch=True),
+    Option("--json", "JSON, as the API gives it.", switch=True),
+)
+BENCH = (
+    Option("words", "After “--”: the command, as it would be typed.", "COMMAND", many=True),
+    Option("--deployment", "The deployment that is measured, where there are several.", "NAME"),
+    Option("--name", "Name of the run.", "NAME"),
+    Option("--result", "The command's result file, where it is not found by itself.", "FILE", many=True),
+)
 BACKUP = (
     Option("file", "File to write: a store by itself, readable by its owner alone.", "FILE"),
     Option("--force", "Write over a file that is there.", switch=True),
@@ -90,6 +102,8 @@ RUNS = (
 OPTIONS: Mapping[str, tuple[Option, ...]] = {
     "export": EXPORT,
     "import-prometheus": IMPORT_PROMETHEUS,
+    "import": IMPORT,
+    "bench": BENCH,
     "runs": RUNS,
     "backup": BACKUP,
     "restore": RESTORE,

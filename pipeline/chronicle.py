@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pipeline.brought import BUNDLE, RESULT, Brought, bundle_run, refusal, result_part, result_run
 from pipeline.deployments import EngineId
 from pipeline.edits import ANEW, EDITS
 from pipeline.inbox import Asked
@@ -19,7 +20,7 @@ from runs.detect import SILENCE_MS, Began, Change, Detector, Ended, Marked
 from runs.model import Mark, Run
 from runs.sights import Observation, Sight
 from runs.subject import Member
-from storage.records import DetectorState, Done, MarksMoved, RunFilter, RunMark
+from storage.records import DetectorState, Done, MarksMoved, RunFilter, RunMark, RunPart
 from storage.store import Store
 
 REMEMBERED = 256
@@ -34,6 +35,7 @@ class Told:
     runs: dict[int, Run] = field(default_factory=dict)
     marks: list[RunMark] = field(default_factory=list)
     moved: list[MarksMoved] = field(default_factory=list)
+    parts: list[RunPart] = field(default_factory=list)
     deleted: list[int] = field(default_factory=list)
     detectors: list[DetectorState] = field(default_factory=list)
     commands: list[Done] = field(default_factory=list)
@@ -215,11 +217,22 @@ class Chronicle:
         try:
             if asked.kind == "start":
                 self._start(asked.order, tick, told)
+            elif asked.kind == BUNDLE:
+                self._bring(bundle_run(self._last_id + 1, asked.order, tick), told)
+            elif asked.kind == RESULT and asked.order["run"] is None:
+                self._bring(result_run(self._last_id + 1, asked.order), told)
             else:
                 self._change(asked, self._newest(asked.order["run"], asked.run), tick, told)
         except ValueError as error:
             return str(error)
         return ""
+
+    def _bring(self, brought: Brought, told: Told) -> None:
+        """Something from outside becomes a run."""
+        self._last_id = brought.run.id
+        self._keep(brought.run, told)
+        told.parts += brought.parts
+        told.marks += [RunMark(brought.run.id, mark) for mark in brought.marks]
 
     def _newest(self, number: int, stored: Run | None) -> Run:
         live = next((one.run for one in self._watches.values() if one.run is not None and one.run.id == number), None)
@@ -237,7 +250,11 @@ class Chronicle:
 
     def _change(self, asked: Asked, run: Run, tick: int, told: Told) -> None:
         kind, order = asked.kind, asked.order
-        if kind == "stop":
+        if refused := refusal(run, kind):
+            raise ValueError(refused)
+        if kind == RESULT:
+            told.parts.append(result_part(run.id, order["record"]))
+        elif kind == "stop":
             watch = self._watches.get(run.deployment)
             if watch is None or watch.run is None or watch.run.id != run.id:
                 raise ValueError(f"run {run.id} is over")

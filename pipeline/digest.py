@@ -52,6 +52,7 @@ CHARTED = (
 MOST_TICKS = 400_000
 """Readings of all targets that one summary reads: seven hours of sixteen nodes; 130 MiB while it is worked out."""
 CUT = "the run is longer than can be read at once, so its numbers are of its last {}; choose a stretch for others"
+ELSEWHERE = "this run has no samples here, so nothing but what came with it is known"
 GIVEN_UP = "samples of this stretch were given up, so its numbers cannot be worked out any more"
 
 
@@ -80,7 +81,9 @@ def longest_ms(store: Store) -> int:
 
 
 def digest(store: Store, run: Run, start_ms: int, end_ms: int, reader: Reader | None = None) -> Digest:
-    """Work out a stretch of a run; LookupError, with a sentence, where its samples were given up."""
+    """Work out a stretch of a run; LookupError, with a sentence, where its samples were given up, or never were here."""
+    if not run.own:
+        raise LookupError(ELSEWHERE)
     longest = longest_ms(store)
     begin = max(start_ms, end_ms - longest)
     if store.forgotten(begin, end_ms):

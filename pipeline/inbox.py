@@ -68,7 +68,7 @@ class Inbox:
             order = check(kind, command.payload)
         except ValueError as error:
             return Asked(command.id, kind, error=str(error))
-        if "run" not in order:
+        if order.get("run") is None:
             return Asked(command.id, kind, order)
         run = self.store.run(order["run"])
         if run is None:

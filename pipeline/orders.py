@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any
 
+from exchange.benchmarks.record import Benchmark
+from exchange.bundle import Bundle
 from runs.model import Measured
 
 PREFIX = "run."
@@ -68,6 +70,14 @@ def _form(name: str, value: Any) -> dict[str, str]:
     return {key: _line(key, text) for key, text in value.items() if text != ""}
 
 
+def _record(_name: str, value: Any) -> dict[str, Any]:
+    return Benchmark.from_json(value).to_json()
+
+
+def _bundle(_name: str, value: Any) -> dict[str, Any]:
+    return Bundle.from_json(value).to_json()
+
+
 def _maybe(read: Reader) -> Reader:
     """The same, or None."""
     return lambda name, value: None if value is None else read(name, value)
@@ -89,6 +99,8 @@ KINDS: Mapping[str, Mapping[str, Reader]] = {
     "merge": {"run": _number, "other": _number},
     "split": {"run": _number, "at_ms": _number},
     "delete": {"run": _number},
+    "benchmark": {"run": _maybe(_number), "record": _record, "start_ms": _maybe(_number), "end_ms": _maybe(_number)},
+    "bring": {"bundle": _bundle},
 }
 """Kind → its fields. What may be None may be left out."""
 

@@ -101,7 +101,7 @@ class Settings:
         STORE,
         "",
         "Where samples are kept: an SQLite file, or a database on a PostgreSQL server.",
-        (*HUB, "demo", "export", "import-prometheus", "backup", "restore", "verify", "runs"),
+        (*HUB, "demo", "export", "import", "import-prometheus", "bench", "backup", "restore", "verify", "runs"),
         shown="tachograph/tachograph.db below $XDG_STATE_HOME (~/.local/state)",
     )
     nodes: Mapping[str, str] = _setting(

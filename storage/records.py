@@ -195,6 +195,16 @@ class RunMark:
 
 
 @dataclass(frozen=True, slots=True)
+class RunPart:
+    """Something that belongs to a run (JSON). revision: of the run that it was worked out of."""
+
+    run: int
+    kind: str
+    revision: int
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
 class MarksMoved:
     """Marks of a run from one instant to another, both included, go to another run; to None: they are taken away.
 
@@ -250,7 +260,7 @@ class Batch:
     facts: as they are seen; the store ends the one before when the value changed, and ignores what it knows.
     absences_closed: with their `end_ms`; found again by target, metric and `start_ms`.
     targets: replace what was known of a target of the same name.
-    runs: as they are now, in place of what was known of them. marks_moved: in their order, after new
+    runs: as they are now, in place of what was known of them; parts: likewise. marks_moved: in their order, after new
     marks and before deletions. runs_deleted: their numbers, with all that belongs to them. detectors: replace the state
     of the same deployment. commands: what became of them.
     """
@@ -266,6 +276,7 @@ class Batch:
     runs: Sequence[Run] = ()
     marks: Sequence[RunMark] = ()
     marks_moved: Sequence[MarksMoved] = ()
+    parts: Sequence[RunPart] = ()
     runs_deleted: Sequence[int] = ()
     detectors: Sequence[DetectorState] = ()
     commands: Sequence[Done] = ()

@@ -46,6 +46,16 @@ class RunStore:
         with self._database.reading() as connection:
             return runs.parts(connection, kind, numbers)
 
+    def run_parts_of(self, number: int, prefix: str) -> dict[str, Any]:
+        """Parts of a run whose kind begins so, by kind."""
+        with self._database.reading() as connection:
+            return runs.parts_of(connection, number, prefix)
+
+    def runs_with(self, kind: str) -> list[int]:
+        """Numbers of the runs that have a part of this kind, rising."""
+        with self._database.reading() as connection:
+            return runs.owners(connection, kind)
+
     def unsettled_runs(self, kind: str) -> list[Run]:
         """Runs that ended and of which this part was not worked out as they are now, oldest first."""
         with self._database.reading() as connection:

@@ -62,6 +62,7 @@ class RunWriter:
         self._run = dialect.upsert(schema.run)
         self._mark = dialect.insert(schema.run_mark)
         self._detector = dialect.upsert(schema.detector)
+        self._part = dialect.upsert(schema.run_part)
 
     def work(self, batch: Batch) -> list[tuple[Insert, list[dict[str, Any]]]]:
         """Statements and their rows."""
@@ -70,8 +71,17 @@ class RunWriter:
             for one in batch.marks
         ]
         states = [{"deployment": one.deployment, "state": text_of(dict(one.state))} for one in batch.detectors]
-        parts = ((self._run, [run_values(one) for one in batch.runs]), (self._mark, marks), (self._detector, states))
-        return [(statement, rows) for statement, rows in parts if rows]
+        parts = [
+            {"run": one.run, "kind": one.kind, "revision": one.revision, "data": text_of(one.value)}
+            for one in batch.parts
+        ]
+        work = (
+            (self._run, [run_values(one) for one in batch.runs]),
+            (self._mark, marks),
+            (self._detector, states),
+            (self._part, parts),
+        )
+        return [(statement, rows) for statement, rows in work if rows]
 
     def rest(self, connection: Connection, batch: Batch) -> None:
         """Marks that change their run, deletions, and what became of commands."""
@@ -173,6 +183,18 @@ def parts(connection: Connection, kind: str, numbers: Sequence[int]) -> dict[int
         query = query.where(PART.kind == kind, chosen)
         found.update((number, value_of(data)) for number, data in connection.execute(query))
     return found
+
+
+def parts_of(connection: Connection, number: int, prefix: str) -> dict[str, Any]:
+    """Parts of a run whose kind begins so, by kind."""
+    chosen = and_(PART.run == number, PART.kind.startswith(prefix, autoescape=True))
+    query = select(PART.kind, PART.data).where(chosen).order_by(PART.kind)
+    return {kind: value_of(data) for kind, data in connection.execute(query)}
+
+
+def owners(connection: Connection, kind: str) -> list[int]:
+    """Numbers of the runs that have a part of this kind, rising."""
+    return list(connection.scalars(select(PART.run).where(PART.kind == kind).order_by(PART.run)))
 
 
 def unsettled(connection: Connection, kind: str) -> list[Run]:
