@@ -7,13 +7,18 @@ import dataclasses
 import json
 import sys
 import tempfile
-from contextlib import ExitStack
+import time
+from contextlib import ExitStack, closing
 
-from cli import hub
+from cli import configs, hub
 from cli.supervisor import Child, Supervisor
-from settings import Settings
+from settings import Settings, SettingsError, without_password
+from storage.errors import StoreError, StoreTaken
+from storage.store import is_made, open_store, refuse_claimed
 
 ENGINE = "head"
+MADE_BY_DEMO = "made_by_demo"
+"""Note in the store of a demo."""
 
 
 def main(settings: Settings) -> int:
@@ -23,7 +28,34 @@ def main(settings: Settings) -> int:
             # Whatever file or environment say of a real cluster, invented numbers must not get into its store.
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tachograph-demo-"))
             settings = dataclasses.replace(settings, store=f"sqlite:///{folder}/tachograph.db")
+        claim(settings.store, round(time.time() * 1000))
         return asyncio.run(_run(settings))
+
+
+def claim(url: str, now_ms: int) -> None:
+    """Make the demo's store, and mark it as such. SettingsError for one that no demo made: invented numbers must not
+    get among those of a real cluster. StoreTaken for that of a hub that runs."""
+    refuse_claimed(url)
+    configs.make_store_directory(url)
+    try:
+        if not is_made(url):
+            with closing(open_store(url, writer=True, now_ms=now_ms)) as made:
+                made.note(MADE_BY_DEMO, True)
+            return
+        with closing(open_store(url, writer=False, now_ms=now_ms)) as found:
+            ours = bool(found.noted(MADE_BY_DEMO))
+    except StoreTaken:
+        raise
+    except StoreError as error:
+        raise _refused(url, str(error)) from error
+    if not ours:
+        raise _refused(url, "the demo's invented numbers must not get among those of a real cluster")
+
+
+def _refused(url: str, why: str) -> SettingsError:
+    return SettingsError(
+        [f"store: {without_password(url)!r} is wrong, expected a new place, or a store that a demo made ({why})"]
+    )
 
 
 async def _run(settings: Settings) -> int:

@@ -10,9 +10,10 @@ from storage import verify as verifying
 from storage.damage import Damage
 from storage.database import Database
 from storage.dialect import dialect_of
+from storage.errors import StoreNotReady
 from storage.late import Late
 from storage.layouts import Layouts
-from storage.migrations import bring_up_to_date
+from storage.migrations import bring_up_to_date, version_of
 from storage.records import (
     Absence,
     Batch,
@@ -55,6 +56,19 @@ def open_store(url: str, *, writer: bool, now_ms: int, busy_ms: int = 2000, code
 def refuse_claimed(url: str) -> None:
     """StoreTaken while a collector writes to the store at this URL; nothing is opened or made."""
     dialect_of(url, 0).refuse_claimed()
+
+
+def is_made(url: str) -> bool:
+    """Whether there is a store at this URL, of whatever version; nothing is made. StoreError for another's."""
+    try:
+        database = Database(url, writer=False, busy_ms=2000)
+    except StoreNotReady:
+        return False
+    try:
+        with database.reading() as connection:
+            return version_of(connection) is not None
+    finally:
+        database.close()
 
 
 class Store(RunStore):

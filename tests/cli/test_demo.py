@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from cli import demo
+from cli.main import main
 from cli.supervisor import Supervisor
-from settings import Settings, load
+from settings import Settings, SettingsError, load
 from settings.figures import ROOFLINE
+from storage.records import Batch, Row
+from storage.store import is_made, open_store
+from telemetry.model import Series
 
 
 def test_the_simulator_is_told_what_was_asked_for(tmp_path: Path) -> None:
@@ -41,6 +48,50 @@ def test_nothing_real_is_read() -> None:
         roofline={"K": {"active_bytes": 2e9}},
         demo_control_url="http://c",
     )
+
+
+def url_of(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/made/tachograph.db"
+
+
+def test_a_demo_goes_on_in_a_store_that_a_demo_made(tmp_path: Path) -> None:
+    for now_ms in (5, 7):
+        demo.claim(url_of(tmp_path), now_ms)
+    assert is_made(url_of(tmp_path))
+    with closing(open_store(url_of(tmp_path), writer=False, now_ms=9)) as store:
+        assert store.noted("made_by_demo") is True
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_a_demo_never_writes_into_the_store_of_a_cluster(tmp_path: Path, rows: int) -> None:
+    path = tmp_path / "real.db"
+    with closing(open_store(str(path), writer=True, now_ms=5)) as store:
+        layout = store.layout("spark-01", (Series("spark-01", "gpu_power_watts", (("gpu", "0"),)),))
+        store.commit(Batch(rows=[Row(5, "spark-01", 5, layout, [40.0])] * rows), 5)
+    before = path.read_bytes()
+    told = (
+        f"store: 'sqlite:///{path}' is wrong, expected a new place, or a store that a demo made (the demo's invented "
+        "numbers must not get among those of a real cluster)"
+    )
+    with pytest.raises(SettingsError) as refused:
+        demo.claim(f"sqlite:///{path}", 6)
+    assert refused.value.problems == (told,)
+    assert path.read_bytes() == before
+
+
+def test_a_file_of_another_program_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    path.write_text("no database at all, but as long as a header of one would be: " + "x" * 100)
+    with pytest.raises(SettingsError, match="expected a new place, or a store that a demo made"):
+        demo.claim(f"sqlite:///{path}", 6)
+    assert path.read_text().startswith("no database at all")
+
+
+def test_the_command_refuses_before_anything_starts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "real.db"
+    open_store(str(path), writer=True, now_ms=5).close()
+    assert main(["demo", "--store", str(path), "--port", "0"]) == 2
+    assert "expected a new place, or a store that a demo made" in capsys.readouterr().err
 
 
 def test_the_real_simulator_announces_itself(tmp_path: Path) -> None:
