@@ -86,10 +86,16 @@ BACKUP = (
 RESTORE = (Option("file", "A backup, of this version or an older one.", "FILE"),)
 VERIFY = (Option("--json", "Say it as JSON.", switch=True),)
 RUNS = (
-    Option("action", "list, show, start, stop, rename, label, tag, note, trim, pin, baseline or delete.", "ACTION"),
+    Option(
+        "action",
+        "list, show, start, stop, rename, label, tag, note, annotate, trim, merge, split, pin, baseline, nodes, "
+        "measured or delete.",
+        "ACTION",
+    ),
     Option("words", "The number of the run (for start: the deployment), and what is said of it.", "WORD", many=True),
     Option("--json", "JSON, as the API gives it, in place of a table.", switch=True),
-    Option("--off", "For label, tag, pin and baseline: take it off.", switch=True),
+    Option("--off", "For label, tag, pin, baseline, nodes and measured: take it off.", switch=True),
+    Option("--at", "When: for annotate (now where not given) and split; times as for export.", "TIME"),
     Option("--deployment", "List only runs of this deployment.", "NAME"),
     Option("--tag", "List only runs with this tag.", "TAG"),
     Option("--label", "List only runs with this label.", "KEY:VALUE"),

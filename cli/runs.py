@@ -6,6 +6,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
@@ -16,6 +17,7 @@ from dashboard.api.parameters import ParameterError
 from dashboard.run_numbers import RunNumbers
 from dashboard.sources import Sources
 from pipeline.tail import Tail
+from runs.model import Measured
 from settings import Settings
 from storage.errors import StoreError
 from storage.store import open_store
@@ -24,7 +26,8 @@ from telemetry.model import Unit
 FAILED, REFUSED, UNHEARD = 1, 2, 3
 USAGE = (
     "runs list | show ID | start DEPLOYMENT [NAME] | stop ID | rename ID NAME | label ID KEY=VALUE | tag ID TAG… | "
-    "note ID TEXT | trim ID | pin ID | baseline ID | delete ID"
+    "note ID TEXT | annotate ID TEXT --at TIME | trim ID --start TIME --end TIME | merge ID ID | split ID --at TIME | "
+    "pin ID | baseline ID | nodes ID NODE… | measured ID FIELD=VALUE… | delete ID…"
 )
 COLUMNS = ("ID", "Name", "Model", "Began", "Length", "Decode", "Peak", "Prefill", "Tokens out", "Requests", "Tags")
 HEADS: Sequence[tuple[str, Unit]] = (
@@ -70,15 +73,16 @@ def _do(sources: Sources, options: Mapping[str, Any]) -> int:
         return _list(sources, options)
     if action == "show":
         return _show(sources, _id(words), options)
-    if action not in ORDERS:
+    if action not in (*ORDERS, "measured"):
         raise ValueError(f"runs {action}: there is no such thing; {USAGE}")
-    return max(_order(sources, {"kind": action, **given}, options) for given in ORDERS[action](words, options))
+    given = _measured(sources, words, options) if action == "measured" else ORDERS[action](words, options)
+    return max(_order(sources, {"kind": action, **one}, options) for one in given)
 
 
-def _id(words: Sequence[str]) -> int:
-    if not words or not words[0].isdecimal():
+def _id(words: Sequence[str], place: int = 0) -> int:
+    if len(words) <= place or not words[place].isdecimal():
         raise ValueError(f"name a run by its number; {USAGE}")
-    return int(words[0])
+    return int(words[place])
 
 
 Given = list[dict[str, Any]]
@@ -115,14 +119,49 @@ def _tag(words: Sequence[str], options: Mapping[str, Any]) -> Given:
     return [{"run": _id(words), "tag": tag, "on": not options.get("off")} for tag in words[1:]]
 
 
-def _trim(words: Sequence[str], options: Mapping[str, Any]) -> Given:
-    now = _now()
-    bounds = {name: options.get(name) for name in ("start", "end")}
-    read = {
-        f"{name}_ms": None if given is None else parameters.instant_ms(name, given, now)
-        for name, given in bounds.items()
+def _instants(options: Mapping[str, Any], *names: str) -> dict[str, int | None]:
+    now, given = _now(), {name: options.get(name) for name in names}
+    return {
+        f"{name}_ms": None if text is None else parameters.instant_ms(name, text, now) for name, text in given.items()
     }
-    return [{"run": _id(words), **read}]
+
+
+def _trim(words: Sequence[str], options: Mapping[str, Any]) -> Given:
+    return [{"run": _id(words), **_instants(options, "start", "end")}]
+
+
+def _annotate(words: Sequence[str], options: Mapping[str, Any]) -> Given:
+    """At a moment; now where none is given, which is in a run that goes on only."""
+    return [{"run": _id(words), "text": _text(words), **_instants({"at": "now", **options}, "at")}]
+
+
+def _split(words: Sequence[str], options: Mapping[str, Any]) -> Given:
+    if options.get("at") is None:
+        raise ValueError("say with --at where the run is to be split")
+    return [{"run": _id(words), **_instants(options, "at")}]
+
+
+def _nodes(words: Sequence[str], options: Mapping[str, Any]) -> Given:
+    nodes = list(words[1:])
+    if not nodes and not options.get("off"):
+        raise ValueError("name the nodes that took part, or say --off: then it is found by evidence")
+    return [{"run": _id(words), "nodes": None if options.get("off") else nodes}]
+
+
+def _measured(sources: Sources, words: Sequence[str], options: Mapping[str, Any]) -> Given:
+    """What is said is added to what was said before; FIELD= takes a field off, --off all of them."""
+    number, pairs = _id(words), [word.partition("=") for word in words[1:]]
+    if options.get("off"):
+        return [{"run": number, "measured": {}}]
+    if not pairs or not all(equals for _, equals, _ in pairs):
+        raise ValueError(f"say FIELD=VALUE; fields are {', '.join(one.name for one in fields(Measured))}")
+    run = sources.store.run(number)
+    before = {} if run is None else run.measured.to_json()
+    return [{"run": number, "measured": before | {key: value for key, _, value in pairs}}]
+
+
+def _delete(words: Sequence[str], _options: Mapping[str, Any]) -> Given:
+    return [{"run": _id(words, place)} for place in range(max(len(words), 1))]
 
 
 ORDERS: Mapping[str, Callable[[Sequence[str], Mapping[str, Any]], Given]] = {
@@ -132,10 +171,14 @@ ORDERS: Mapping[str, Callable[[Sequence[str], Mapping[str, Any]], Given]] = {
     "label": _label,
     "tag": _tag,
     "note": lambda words, _: [{"run": _id(words), "text": _text(words)}],
+    "annotate": _annotate,
     "trim": _trim,
+    "merge": lambda words, _: [{"run": _id(words), "other": _id(words, 1)}],
+    "split": _split,
     "pin": _switch,
     "baseline": _switch,
-    "delete": _run,
+    "nodes": _nodes,
+    "delete": _delete,
 }
 """What people do to runs → the bodies of the API's commands that it is."""
 
