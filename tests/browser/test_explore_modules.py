@@ -113,7 +113,22 @@ CASES: list[tuple[str, str, Any]] = [
      " { labels: { c: 'd' }, stats: { min: 4, last: 5 } }] }, [0, 1]).of)",
      [{"min": 1, "last": 3, "last_relation": "<"}, {"min": 4, "last": 5}]),
     # Drawing.
-    ("draw", "[[], [3], [5, 1, 3], [4, 2]].map(m.median)", [0, 3, 3, 4]),
+    ("bands", "[[], [3], [5, 1, 3], [4, 2]].map(m.median)", [0, 3, 3, 4]),
+    # A bin between 2 and 8 that reaches from 1 to 11: three beyond the line; one at an end; one beside a gap.
+    ("bands", "((l) => [0, 1, 2].map((at) => m.beyond(l, at)))"
+     "({ mid: [2, 5, 8], low: [2, 1, 4], high: [9, 11, 8] })", [4, 3, 1]),
+    ("bands", "m.beyond({ mid: [null, 5, null], low: [null, 1, null], high: [null, 7, null] }, 1)", 4),
+    # Of spans of 4, 5 and 5 pixels the usual one is 5: what reaches 10 pixels beyond is usual, what reaches 11 is not.
+    ("bands", "m.told([[0, 0, 1, 4, 10], [1, 0, 1, 5, 11], [2, 0, 1, 5, 0]])",
+     [[[0, 0, 1, 4, 10], [2, 0, 1, 5, 0]], [[1, 0, 1, 5, 11]]]),
+    ("bands", "m.told([[0, 0, 1, 1, 6], [1, 0, 1, 1, 7]])", [[[0, 0, 1, 1, 6]], [[1, 0, 1, 1, 7]]]),
+    ("bands", "m.envelope([[3, 10, 2, 5, 0], [4, 4, 2, 7, 0], [5, 4, 2, 6, 0], [9, 1, 1, 1, 0]])",
+     [[3, 10, 1, 5], [4, 4, 1, 11], [5, 4, 1, 7], [6, 4, 1, 6], [9, 1, 1, 1]]),
+    ("bands", "m.envelope([[0, 1, 2, 3, 0], [2, 1, 2, 3, 0]])", [[0, 1, 4, 3]]),
+    ("bands", "m.envelope([])", []),
+    ("draw", f"m.path({LINE}, [0, 2], 0)", [[0, 1], [2000, 3]]),
+    ("draw", f"m.path({LINE}, [0, 2], 500)", [[0, 1], [2000, 1], [2000, 3], [2500, 3]]),
+    ("draw", f"m.path({LINE}, [3, 3], 500)", [[9000, 4], [9500, 4]]),
     ("draw", f"m.runs({LINE}, [0, 9000], 0)", [[0, 2], [3, 3]]),
     ("draw", f"m.runs({LINE}, [5000, 9000], 0)", [[3, 3]]),
     ("draw", "[[0.5, 0.25], [20, 10], [-2, 1], [0.001, 0.0005]].map((a) => m.tickText(...a))",

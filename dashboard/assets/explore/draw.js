@@ -4,6 +4,7 @@
 // each here.
 
 import { limits } from "../live/scale.js";
+import { grounds, MANY } from "./bands.js";
 import { axisUnit } from "./format.js";
 import { reach } from "./lines.js";
 
@@ -76,67 +77,47 @@ export function runs(line, [start, end], width) {
   return found;
 }
 
-function trace(context, line, [from, to], place, shift) {
-  for (let index = from + 1; index <= to; index++)
-    if (line.mid[index] !== null) context.lineTo(place.x(line.t[index] + shift), place.y(line.mid[index]));
-}
-
-// How much taller than usual (the median) a bin's span must be, and how many pixels, to stand out as a spike.
-const SPIKE = 3, SPIKE_PX = 6, SPIKE_STRENGTH = 0.5;
-
-// The middle of a list of numbers, 0 of none.
-export function median(numbers) {
-  return numbers.length ? numbers.sort((a, b) => a - b)[numbers.length >> 1] : 0;
-}
-
-// Bars on whole pixels, one per bin: far cheaper than the area between two lines, and a spike of one bin keeps its place.
-function band(context, { line, parts, place, shift, width, colour, strength }) {
-  const bars = [];
-  for (const [from, to] of parts) {
-    for (let index = from; index <= to; index++) {
-      if (line.low[index] === null || line.low[index] === line.high[index]) continue;
-      const x = place.x(line.t[index] + shift), top = Math.round(place.y(line.high[index]));
-      bars.push([Math.round(x), top, Math.round(place.x(line.t[index] + shift + width)) - Math.round(x), Math.round(place.y(line.low[index])) - top]);
-    }
+// The points of a line over a run. Bins stand as steps, each as long as it lasts: a slope between two would say what
+// nobody measured. Samples are joined.
+export function path(line, [from, to], width) {
+  const found = [];
+  for (let index = from; index <= to; index++) {
+    const value = line.mid[index], t = line.t[index];
+    if (value === null) continue;
+    if (width && found.length) found.push([t, found.at(-1)[1]]);
+    found.push([t, value]);
+    if (width && index === to) found.push([t + width, value]);
   }
-  const usual = median(bars.map((bar) => bar[3]));
-  context.fillStyle = colour;
-  for (const [x, y, wide, tall] of bars) {
-    context.globalAlpha = tall > SPIKE_PX && tall > usual * SPIKE ? SPIKE_STRENGTH : strength;
-    context.fillRect(x, y, Math.max(wide, 1), Math.max(tall, 1));
-  }
-  context.globalAlpha = 1;
+  return found;
 }
 
-function stroke(context, line, parts, place, shift, colour) {
-  context.strokeStyle = context.fillStyle = colour;
+function stroke(context, line, parts, { place, shift, width }) {
   context.beginPath();
   for (const run of parts) {
-    const x = place.x(line.t[run[0]] + shift), y = place.y(line.mid[run[0]]);
+    const [[t, value], ...others] = path(line, run, width), x = place.x(t + shift), y = place.y(value);
     context.moveTo(x, y);
-    if (run[0] === run[1]) context.rect(x - 0.75, y - 0.75, 1.5, 1.5);
-    else trace(context, line, run, place, shift);
+    if (!others.length) context.rect(x - 0.75, y - 0.75, 1.5, 1.5);
+    for (const [at, next] of others) context.lineTo(place.x(at + shift), place.y(next));
   }
   context.stroke();
 }
 
 // Draw lines whose samples stand `shift` later than they were; strong: the only ones that are not pale.
 export function drawLines(context, { lines, span, width, place, paint, shift = 0, earlier = false, strong = null }) {
-  const moved = [span[0] - shift, span[1] - shift], many = lines.length > 8 ? 0.09 : lines.length > 2 ? 0.12 : 0.2;
+  const moved = [span[0] - shift, span[1] - shift], many = lines.length > MANY;
+  const how = { place, shift, width };
+  const parts = lines.map((line) => runs(line, moved, width));
+  if (!earlier) grounds(context, lines, parts, { ...how, paint, strong });
   context.lineJoin = "round";
-  for (const line of lines) {
-    const parts = runs(line, moved, width), pale = strong && strong !== line.name;
-    // A bin's value stands in its middle.
-    const at = shift + width / 2;
-    context.globalAlpha = 1;
-    if (line.low && line.high && !earlier && !pale)
-      band(context, { line, parts, place, shift, width, colour: paint(line.colour), strength: strong ? 0.25 : many });
+  lines.forEach((line, at) => {
+    const pale = strong && strong !== line.name;
     context.globalAlpha = earlier ? 0.55 : pale ? 0.18 : 1;
-    context.lineWidth = strong === line.name ? 2.2 : lines.length > 8 ? 1.1 : 1.5;
+    context.lineWidth = strong === line.name ? 2.2 : many ? 1.1 : 1.5;
     context.setLineDash(earlier ? [3, 3] : DASHES[line.dash]);
-    stroke(context, line, parts, place, at, paint(line.colour));
-    context.setLineDash([]);
-  }
+    context.strokeStyle = context.fillStyle = paint(line.colour);
+    stroke(context, line, parts[at], how);
+  });
+  context.setLineDash([]);
   context.globalAlpha = 1;
 }
 

@@ -3,7 +3,8 @@
 import { ask } from "./ask.js";
 import { extended, joined } from "./lines.js";
 
-const LATE_MS = 10000, MOST_POINTS = 1200, LEAST_POINTS = 120, STATS_MS = 5000;
+// A line is about two pixels wide: more points than that cannot be told apart, and least and most of each are drawn.
+const LATE_MS = 10000, MOST_POINTS = 1200, LEAST_POINTS = 120, POINT_PX = 2, STATS_MS = 5000;
 
 export class Feed {
   constructor(metric) {
@@ -27,7 +28,7 @@ export class Feed {
   async ask(questions, span, width, shift) {
     this.stop();
     const control = (this.control = new AbortController());
-    Object.assign(this, { questions, shift, points: Math.min(Math.max(width, LEAST_POINTS), MOST_POINTS) });
+    Object.assign(this, { questions, shift, points: Math.min(Math.max(Math.ceil(width / POINT_PX), LEAST_POINTS), MOST_POINTS) });
     this.pending += 1;
     try {
       const [answer, earlier] = await Promise.all([
