@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -94,15 +94,19 @@ def build(
     )
 
 
-def page_of(plan: Plan, table: Floats, bad_lines: int) -> Page:
-    """The page that a plan makes of float64[slot], NaN where a line is not there or has no number."""
+def page_of(plan: Plan, table: Floats, bad_lines: int, contradicted: Collection[int] = ()) -> Page:
+    """The page that a plan makes of float64[slot], NaN where a line is not there or has no number.
+
+    contradicted: slots of lines that the page gives with different numbers.
+    """
     raw = table[plan.gather]
     raw[plan.flags] = np.where(raw[plan.flags] == 1.0, plan.numbers, np.nan)
     raw[~np.isfinite(raw)] = np.nan
     created = _earliest(table[plan.created])
+    lines = tuple(np.flatnonzero(np.isin(plan.gather, list(contradicted))).tolist()) if contradicted else ()
     if plan.process is None:
-        return Page(plan.layout, raw, created, bad_lines, "created", created)
-    return Page(plan.layout, raw, _earliest(table[[plan.process]]), bad_lines, "process", created)
+        return Page(plan.layout, raw, created, bad_lines, "created", created, lines)
+    return Page(plan.layout, raw, _earliest(table[[plan.process]]), bad_lines, "process", created, lines)
 
 
 def _earliest(stamps: Floats) -> float | None:

@@ -75,6 +75,7 @@ class PageReader:
         self._seen_bytes = self._dropped_bytes = 0
         self._last: tuple[list[bytes], list[bytes | None], list[int]] = ([], [], [])
         self._values: list[float] = []
+        self._contradicted: frozenset[int] = frozenset()
         self._bad = self._refused = self._refused_before = self._parses = self._in_vain = self._reads = 0
         self._present: npt.NDArray[np.intp] = np.zeros(0, dtype=np.intp)
         self._plan: Plan | None = None
@@ -85,7 +86,8 @@ class PageReader:
         if page is None:
             self._reads += 1
             self._make_room()
-            slots = self._walk(body.split(b"\n"))
+            slots, told = self._walk(body.split(b"\n"))
+            self._contradicted = self._contradictions(slots, told)
             self._settle(slots, body)
             page = self._page()
         return page
@@ -128,10 +130,11 @@ class PageReader:
         self._last = (lines, keys, slots)
         return True
 
-    def _walk(self, lines: list[bytes]) -> list[int]:
-        """Read every line; the slots of the samples, in page order."""
+    def _walk(self, lines: list[bytes]) -> tuple[list[int], list[float]]:
+        """Read every line; the slots of the samples and their numbers, in page order."""
         keys: list[bytes | None] = []
         slots: list[int] = []
+        told: list[float] = []
         self._values = values = [UNKNOWN] * len(self._table)
         self._bad = self._refused = self._parses = self._in_vain = 0
         seen = self._seen
@@ -139,6 +142,7 @@ class PageReader:
             if not line or line[0] == _HASH:
                 keys.append(None)
                 slots.append(_COMMENT)
+                told.append(UNKNOWN)
                 continue
             key, _, rest = line.rpartition(b" ")
             slot = seen.get(key)
@@ -152,13 +156,14 @@ class PageReader:
                 slot = self._read_slowly(line)
             keys.append(key if seen.get(key) == slot else None)
             slots.append(slot)
+            told.append(values[slot])
         self._last = (lines, keys, slots)
-        return slots
+        return slots, told
 
     def _page(self) -> Page:
         plan = self._plan
         assert plan is not None, "a page has been read"
-        return page_of(plan, np.array(self._values), self._bad)
+        return page_of(plan, np.array(self._values), self._bad, self._contradicted)
 
     # What is seen for the first time, or is no plain number -------------------------------------------------------
 
@@ -244,13 +249,32 @@ class PageReader:
         self._seen_bytes += len(key)
         self._seen[key] = slot
 
+    def _contradictions(self, slots: list[int], told: list[float]) -> frozenset[int]:
+        """Slots of lines that the page gives more than once, with different numbers: they have none then.
+
+        Such a page is against the format, and nothing says which of the numbers is meant. Two lines that say the same
+        do no harm.
+        """
+        counts = np.bincount(slots, minlength=len(self._table))
+        repeated = {slot for slot in np.flatnonzero(counts > 1).tolist() if slot != _COMMENT}
+        repeated = {slot for slot in repeated if self._table[slot].dropped is None}
+        if not repeated:
+            return frozenset()
+        self._last = ([], [], [])  # a single one of equal lines may not be patched
+        numbers: dict[int, set[str]] = {}
+        for slot, number in zip(slots, told, strict=True):
+            if slot in repeated:
+                numbers.setdefault(slot, set()).add(repr(number + 0.0))  # 0 and −0 are equal, NaN and NaN too
+        found = frozenset(slot for slot, several in numbers.items() if len(several) > 1)
+        for slot in found:
+            self._values[slot] = UNKNOWN
+        return found
+
     # Shape and memory ---------------------------------------------------------------------------------------------
 
     def _settle(self, slots: list[int], body: bytes) -> None:
         """Keep the plan while the page has the same set of lines, else make a new one."""
         counts = np.bincount(slots, minlength=len(self._table))
-        if any(slot != _COMMENT and self._table[slot].dropped is None for slot in np.flatnonzero(counts > 1)):
-            self._last = ([], [], [])  # of two equal lines the last counts, so a single one may not be patched
         present = np.flatnonzero(counts[1:]) + 1
         same = np.array_equal(present, self._present) and self._refused == self._refused_before
         if self._plan is not None and len(present) and same:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pipeline.ingest import TWICE
 from pipeline.ranges import limits_of
 from telemetry import catalog
 from telemetry.model import Kind, Metric, Scope
@@ -47,6 +48,17 @@ def test_a_page_of_comments_is_a_restart_unless_the_start_time_stands(
     source.body("# TYPE vllm:generation_tokens counter")
     assert source.tokens({"": 250}, started=after) == (total, told)
     assert source.tokens({"": 260}, started=after) == (total + 10, [])
+
+
+def test_a_line_given_twice_with_two_numbers_is_unknown_with_its_reason() -> None:
+    source = Source()
+    line = 'vllm:generation_tokens_total{engine="0",model_name="m"} '
+    source.body(f"{line}100\n{line}100\n")
+    reading = source.body(f"{line}110\n{line}900\n")
+    assert (source.total(reading), reading.nonsense, reading.offsets) == (None, 1, ())
+    assert dict(reading.why) == {"generation_tokens_total": TWICE}
+    reading = source.body(f"{line}120\n{line}120\n")
+    assert (source.total(reading), reading.nonsense, dict(reading.why)) == (20.0, 0, {})
 
 
 def test_metrics_made_anew_in_the_same_process_began_again() -> None:

@@ -47,8 +47,8 @@ def lines(draw: st.DrawFn) -> str:
 
 
 def parsed(body: str) -> dict[str, float]:
-    """identity of a line → what the parser makes of it; the last of equal lines counts."""
-    found: dict[str, float] = {}
+    """identity of a line → what the parser makes of it; NaN where equal lines say different things."""
+    found: dict[str, list[float]] = {}
     for text in body.split("\n"):
         try:
             samples = [s for family in text_string_to_metric_families(text) for s in family.samples]
@@ -57,8 +57,11 @@ def parsed(body: str) -> dict[str, float]:
         for sample in samples:
             line = understand(sample.name, sample.labels)
             if line is not None and line.meanings:
-                found[line.identity] = number(sample.value)
-    return found
+                found.setdefault(line.identity, []).append(number(sample.value))
+    return {
+        key: several[0] if all(one == several[0] for one in several) or len(several) == 1 else math.nan
+        for key, several in found.items()
+    }
 
 
 def number(value: float) -> float:

@@ -126,14 +126,46 @@ def test_bad_utf8_costs_only_its_line() -> None:
     assert page.bad_lines == 1
 
 
-def test_equal_lines_count_once_and_the_last_one_counts() -> None:
+def test_equal_lines_count_once() -> None:
     reader = PageReader("e")
-    for first, last in ((1, 2), (5, 2), (5, 7)):
-        page = reader.read(f"{RUNNING} {first}\n{RUNNING} {last}\n".encode())
-        assert page.raw.tolist() == [last]
+    for number in (2, 5, 5):
+        page = reader.read(f"{RUNNING} {number}\n{RUNNING} {number}\n".encode())
+        assert (page.raw.tolist(), page.contradicted, page.twice.tolist()) == ([number], (), [False])
     other_order = 'vllm:num_requests_running{model_name="m",engine="0"}'
-    page = reader.read(f"{RUNNING} 1\n{other_order} 4\n".encode())
-    assert page.raw.tolist() == [4.0], "labels have no order"
+    assert reader.read(f"{RUNNING} 4\n{other_order} 4.0\n".encode()).raw.tolist() == [4.0], "labels have no order"
+    assert reader.read(f"{RUNNING} 4 1000\n{RUNNING} 4 2000\n".encode()).raw.tolist() == [4.0]
+    page = reader.read(f"{RUNNING} 0\n{RUNNING} -0\n".encode())
+    assert (page.raw.tolist(), page.contradicted) == ([0.0], ())
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        f"{RUNNING} 2",
+        f"{RUNNING} NaN",
+        f"{RUNNING} 2 1700000000",
+        'vllm:num_requests_running{model_name="m",engine="0"} 2',
+    ],
+)
+def test_lines_that_contradict_each_other_have_no_number(second: str) -> None:
+    reader, waiting = PageReader("e"), 'vllm:num_requests_waiting{engine="0",model_name="m"}'
+    for first in (1, 1, 3, 1):
+        page = reader.read(f"{waiting} 7\n{RUNNING} {first}\n{second}\n".encode())
+        assert page.raw.tolist() == [7.0, pytest.approx(float("nan"), nan_ok=True)]
+        assert (page.contradicted, page.twice.tolist()) == ((1,), [False, True])
+    page = reader.read(f"{waiting} 7\n{RUNNING} 9\n".encode())
+    assert (page.raw.tolist(), page.contradicted) == ([7.0, 9.0], ()), "the next page is without fault"
+
+
+def test_three_lines_of_which_one_contradicts_have_no_number() -> None:
+    page = PageReader("e").read(f"{RUNNING} 2\n{RUNNING} 5\n{RUNNING} 2\n".encode())
+    assert (np.isnan(page.raw).tolist(), page.contradicted) == ([True], (0,))
+
+
+def test_a_start_time_that_is_contradicted_is_not_known() -> None:
+    start = "process_start_time_seconds"
+    assert PageReader("e").read(f"{RUNNING} 2\n{start} 5\n{start} 5\n".encode()).started_s == 5.0
+    assert PageReader("e").read(f"{RUNNING} 2\n{start} 5\n{start} 9\n".encode()).started_s is None
 
 
 def test_page_without_a_last_line_end_is_read() -> None:
