@@ -6,10 +6,11 @@ import asyncio
 import logging
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import ParamSpec, TypeVar
 
+from apscheduler.events import EVENT_JOB_ERROR, EVENT_JOB_EXECUTED, EVENT_JOB_MAX_INSTANCES, JobEvent
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from pipeline.config import Keep
@@ -60,18 +61,37 @@ class Upkeep:
         self._settler = Settler(store)
         self._turn = asyncio.Lock()
         self._watching: asyncio.Task[None] | None = None
+        self._slow: set[str] = set()
         self._scheduler = AsyncIOScheduler(timezone="UTC", job_defaults={"coalesce": True, "misfire_grace_time": None})
+        self._scheduler.add_listener(self._heard, EVENT_JOB_MAX_INSTANCES | EVENT_JOB_EXECUTED | EVENT_JOB_ERROR)
 
     def start(self) -> None:
         """Begin; needs a running loop."""
-        self._scheduler.add_job(self.check_store, "interval", seconds=STORE_EVERY_S)
-        self._scheduler.add_job(self.seal, "interval", seconds=SEAL_EVERY_S, next_run_time=datetime.now(UTC))
-        self._scheduler.add_job(self.prune, "interval", seconds=PRUNE_EVERY_S)
-        self._scheduler.add_job(self.tell, "interval", seconds=TELL_EVERY_S, next_run_time=datetime.now(UTC))
-        self._scheduler.add_job(self.make_room, "interval", seconds=ROOM_EVERY_S)
-        self._scheduler.add_job(self.settle, "interval", seconds=RUNS_EVERY_S)
+        self.every(STORE_EVERY_S, "the look at the store's file", self.check_store)
+        self.every(SEAL_EVERY_S, "the sealing of hours", self.seal, at_once=True)
+        self.every(PRUNE_EVERY_S, "the dropping of what is old", self.prune)
+        self.every(TELL_EVERY_S, "the account of the store's growth", self.tell, at_once=True)
+        self.every(ROOM_EVERY_S, "the look for room on the disk", self.make_room)
+        self.every(RUNS_EVERY_S, "the working out of runs", self.settle)
         self._scheduler.start()
         self._watching = asyncio.get_running_loop().create_task(self._watch())
+
+    def every(self, seconds: float, what: str, work: Callable[[], Awaitable[None]], *, at_once: bool = False) -> None:
+        """Do it so often, for the first time after one interval or at once. what: its name in a sentence."""
+        first = {"next_run_time": datetime.now(UTC)} if at_once else {}
+        self._scheduler.add_job(work, "interval", id=what, seconds=seconds, **first)
+
+    def _heard(self, event: JobEvent) -> None:
+        """Say in our own words what the scheduler says in its own: that a job takes longer than its interval, once
+        until it has ended, and that one failed by a defect."""
+        if event.code == EVENT_JOB_MAX_INSTANCES:
+            if event.job_id not in self._slow:
+                log.warning("%s takes longer than the time between two of them; some are left out", event.job_id)
+            self._slow.add(event.job_id)
+            return
+        self._slow.discard(event.job_id)
+        if event.code == EVENT_JOB_ERROR:
+            log.error("%s failed by a defect and will be tried again", event.job_id, exc_info=event.exception)
 
     def stop(self) -> None:
         """End; a job under way is not waited for."""

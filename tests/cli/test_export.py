@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import logging
 import os
 import sqlite3
 import subprocess
@@ -15,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cli import export, logs
+from cli import export
 from cli.main import main
 from cli.supervisor import ROOT
 from exchange import parquet, sqlite
@@ -30,18 +29,6 @@ from tests.web.world import World, tick
 
 RANGE = ["--start", str(tick(0)), "--end", str(tick(59))]
 POWER = ["--metric", "gpu_power_watts", *RANGE]
-
-
-@pytest.fixture(autouse=True)
-def loggers() -> Iterator[None]:
-    """Put logging back as it was before a command."""
-    root, noisy = logging.getLogger(), [logging.getLogger(name) for name in logs.NOISY]
-    kept = root.level, list(root.handlers), [logger.level for logger in noisy]
-    yield
-    root.setLevel(kept[0])
-    root.handlers[:] = kept[1]
-    for logger, level in zip(noisy, kept[2], strict=True):
-        logger.setLevel(level)
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -11,7 +10,6 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 import pytest
 
-from cli import logs
 from cli.main import main
 from storage.records import Batch, Row
 from storage.store import Store, open_store
@@ -23,18 +21,6 @@ HOUR = 3_600_000
 T0 = 1_767_225_600_000
 RANGE = ["--start", str(T0), "--end", str(T0 + 3 * HOUR)]
 SERIES = Series("spark-01", "load_average")
-
-
-@pytest.fixture(autouse=True)
-def loggers() -> Iterator[None]:
-    """Put logging back as it was before a command."""
-    root, noisy = logging.getLogger(), [logging.getLogger(name) for name in logs.NOISY]
-    kept = root.level, list(root.handlers), [logger.level for logger in noisy]
-    yield
-    root.setLevel(kept[0])
-    root.handlers[:] = kept[1]
-    for logger, level in zip(noisy, kept[2], strict=True):
-        logger.setLevel(level)
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ import socket
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
 
 import pytest
 
@@ -76,30 +75,23 @@ def test_the_agent_is_told_what_the_settings_say() -> None:
     assert vars(agent_parser().parse_args(list(agent.arguments(settings)[2:])))["port"] == 99
 
 
-@pytest.fixture
-def loggers() -> Iterator[None]:
-    """Put logging back as pytest wants it."""
-    root, noisy = logging.getLogger(), [logging.getLogger(name) for name in logs.NOISY]
-    kept = root.level, list(root.handlers), [logger.level for logger in noisy]
-    yield
-    root.setLevel(kept[0])
-    root.handlers[:] = kept[1]
-    for logger, level in zip(noisy, kept[2], strict=True):
-        logger.setLevel(level)
-
-
-def test_log_lines(loggers: None, capsys: pytest.CaptureFixture[str]) -> None:
+def test_log_lines(capsys: pytest.CaptureFixture[str]) -> None:
     logs.configure("web", "warning")
     logging.getLogger("a").info("unseen")
     logging.getLogger("a").warning("seen")
     assert re.fullmatch(r"\d\d:\d\d:\d\d web     WARNING seen\n", capsys.readouterr().err)
     logs.configure("web", "info")
-    logging.getLogger("apscheduler.executors").info("unseen")
+    logging.getLogger("apscheduler.executors.default").error("unseen")
+    logging.getLogger("apscheduler.scheduler").warning("unseen")
+    logging.getLogger("asyncio").info("unseen")
     logging.getLogger("a").info("seen")
     assert capsys.readouterr().err.count("\n") == 1
+    logging.getLogger("apscheduler.scheduler").error("a defect of the scheduler")
+    logging.getLogger("asyncio").warning("a coroutine")
+    assert capsys.readouterr().err.count("\n") == 2
 
 
-def test_debugging_shows_the_libraries_too(loggers: None, capsys: pytest.CaptureFixture[str]) -> None:
+def test_debugging_shows_the_libraries_too(capsys: pytest.CaptureFixture[str]) -> None:
     logs.configure("web", "debug")
     logging.getLogger("apscheduler.executors").debug("seen")
     assert "seen" in capsys.readouterr().err

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import logging
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from cli import logs
 from cli.main import main
 from cli.progress import Line
 from storage.store import open_store
@@ -17,18 +14,6 @@ from telemetry.summary import HOUR_MS
 from tests.storage.worlds import NOW, write
 
 LATER = NOW + 10 * HOUR_MS
-
-
-@pytest.fixture(autouse=True)
-def loggers() -> Iterator[None]:
-    """Put logging back as it was before a command."""
-    root, noisy = logging.getLogger(), [logging.getLogger(name) for name in logs.NOISY]
-    kept = root.level, list(root.handlers), [logger.level for logger in noisy]
-    yield
-    root.setLevel(kept[0])
-    root.handlers[:] = kept[1]
-    for logger, level in zip(noisy, kept[2], strict=True):
-        logger.setLevel(level)
 
 
 @pytest.fixture
