@@ -9,6 +9,8 @@ The rule. A line that was never seen counts from 0 when all of this holds:
 - what the page before counted does not contradict it: every request moves the counters of its first token together,
   and later those of its end, so none of them stood at 0 while another one of the same engine and model did not.
   A line with a label of its own (an outcome, a position) or beside other lines of its series may;
+- it is not an old one under another name: while a line that had counted is gone from the page, no other line of its
+  metric counts from 0, and none of an engine or a model that was not on the page before (a model that is renamed);
 - it could have been counted since, at the highest rate that there is (`pipeline.ranges`): a million tokens, requests or
   seconds in every second, and nothing that was long in coming.
 
@@ -69,19 +71,21 @@ class Before:
     tells_start: bool
 
 
-def from_zero(layout: Layout, before: Before | None, joined: Collection[Series]) -> Bools:
+def from_zero(layout: Layout, before: Before | None, joined: Collection[Series], left: Collection[Series]) -> Bools:
     """bool[n_raw]: lines that stood at 0 on the page before if they were not on it.
 
-    joined: series that had other lines already, some of which are still there.
+    joined: series that had other lines already, some of which are still there. left: series that had counted, and have
+    lines that are not on the page any more.
     """
     if before is None or not before.whole or before.layout.engine != layout.engine:
         return np.zeros(len(layout.lines), dtype=bool)
     worked = _worked(before)
+    old = _Old({series.metric for series in left}, {_whose(series) for series in before.layout.series})
     shows_all = layout.engine in _SHOWS_ALL or (before.tells_start and layout.engine in _SHOWS_ALL_IF_START_IS_TOLD)
     counts = [
         catalog.stored(series.metric).at_first_use
         and not shows_all
-        and (series in joined or not _contradicted(series, worked))
+        and (series in joined or not (_contradicted(series, worked) or (left and old.may_be(series))))
         for series in layout.series
     ]
     return np.asarray(np.array(counts, dtype=bool)[layout.source])
@@ -90,6 +94,23 @@ def from_zero(layout: Layout, before: Before | None, joined: Collection[Series])
 def plausible(limits: Ranges, raw: Floats, seconds: float) -> Bools:
     """bool[n_raw]: lines whose whole number can have been counted in this time, without what was long in coming."""
     return np.asarray(raw <= limits.rate * max(seconds, LEAST_S))
+
+
+@dataclass(frozen=True)
+class _Old:
+    """What a new series may be another name of. metrics: those of lines that are gone. known: (engine, model) of the
+    page before."""
+
+    metrics: Collection[str]
+    known: Collection[tuple[str | None, str | None]]
+
+    def may_be(self, series: Series) -> bool:
+        """Whether this series may be what is gone."""
+        return series.metric in self.metrics or _whose(series) not in self.known
+
+
+def _whose(series: Series) -> tuple[str | None, str | None]:
+    return series.label("engine"), series.label("model")
 
 
 def _worked(before: Before) -> set[tuple[str, str | None, str | None]]:

@@ -10,7 +10,8 @@ import numpy as np
 from collectors.scrape.page import Layout, Page
 from pipeline.doubts import Doubts, Number, Point
 from pipeline.first_use import Before, from_zero, plausible
-from pipeline.ranges import Ranges, limits_of_lines
+from pipeline.ranges import limits_of_lines
+from pipeline.shape import Falls, Shape
 from storage.records import Offset
 from telemetry import catalog
 from telemetry.counters import Step, judge
@@ -19,30 +20,6 @@ from telemetry.model import Kind, Scope, Series
 
 STARTED_TOLERANCE_S = 2.0
 """Start times that differ by less are one start, written with a different rounding."""
-
-
-@dataclass(slots=True)
-class Shape:
-    """State of one layout's lines: arrays of n_raw, unless said otherwise.
-
-    raw: last number of each counter, NaN before its first. offset: what is added to it.
-    gone: float64[series]; what lines that left the page had counted, so that a sum never falls.
-    reborn: the process has started since the line's last number. from_zero: the page before, by lacking the line,
-    said that it stood at 0. waiting: part of a series that goes on where an earlier collector stopped, but not yet.
-    asked_ms: when the page of the line's last number was asked for, NaN before its first.
-    limits: what its number can be, and how fast it can grow.
-    """
-
-    layout: Layout
-    counters: Bools
-    raw: Floats
-    offset: Floats
-    gone: Floats
-    reborn: Bools
-    from_zero: Bools
-    waiting: Bools
-    asked_ms: Floats
-    limits: Ranges
 
 
 @dataclass(frozen=True)
@@ -181,7 +158,7 @@ class Ingest:
         if self._doubts:
             plain &= np.array([line not in self._doubts for line in shape.layout.lines], dtype=bool)
         steps: dict[int, Step] = {}
-        unmarked = _Falls(shape, raw, known)
+        unmarked = Falls(shape, raw, known)
         for line in np.flatnonzero(known & ~plain).tolist():
             place = int(shape.layout.source[line])
             step = self._step(shape, line, float(raw[line]), span, float(elapsed[line]), unmarked)
@@ -202,7 +179,7 @@ class Ingest:
         return float("-inf") if self._before is None else self._before.asked_ms
 
     def _step(
-        self, shape: Shape, line: int, raw: float, span: tuple[float, float], elapsed_s: float, falls: _Falls
+        self, shape: Shape, line: int, raw: float, span: tuple[float, float], elapsed_s: float, falls: Falls
     ) -> Step | None:
         """The step that a line makes, its offset brought up to date; None where its number is doubted."""
         metric = catalog.stored(shape.layout.series[shape.layout.source[line]].metric)
@@ -308,7 +285,18 @@ class Ingest:
         kept = {self._home[line] for line in layout.lines if line in self._home}
         replaced = np.array([series in begun and series not in kept for series in layout.series], dtype=bool)
         new = np.array([line not in self._known for line in layout.lines], dtype=bool)
-        return np.asarray(from_zero(layout, self._before, kept) & new & ~replaced[layout.source])
+        left = self._gone_since(layout)
+        return np.asarray(from_zero(layout, self._before, kept, left) & new & ~replaced[layout.source])
+
+    def _gone_since(self, layout: Layout) -> set[Series]:
+        """Series that lines of this process had counted for, which are no longer on the page."""
+        present = set(layout.lines)
+        left = set()
+        for line, series in self._home.items():
+            raw, _, reborn, _ = self._known.get(line, _NEVER_SEEN)
+            if line not in present and raw > 0 and not reborn:
+                left.add(series)
+        return left
 
     def _gone(self, layout: Layout) -> Floats:
         present = set(layout.lines)
@@ -355,41 +343,3 @@ def _of_engine(shape: Shape, place: int) -> bool:
 
 def _metrics(layout: Layout, lines: Bools) -> set[str]:
     return {layout.series[place].metric for place in layout.source[lines].tolist()}
-
-
-class _Falls:
-    """Of each engine of a page, how many of its counters fell and how many went on; counted when it is asked."""
-
-    def __init__(self, shape: Shape, raw: Floats, known: Bools) -> None:
-        self._shape = shape
-        self._seen = known & (shape.raw > 0)
-        self._fell = self._seen & (raw < shape.raw)
-        self._owners: dict[Owner, tuple[int, int]] | None = None
-
-    def alone(self, line: int) -> bool:
-        """Whether most other counters of this line's engine went on: then it did not start anew."""
-        if self._owners is None:
-            self._owners = self._count()
-        owner = _owner(self._shape, line)
-        fell, all_of = self._owners.get(owner, (0, 0)) if owner is not None else (0, 0)
-        return all_of - fell > fell
-
-    def _count(self) -> dict[Owner, tuple[int, int]]:
-        counted: dict[Owner, tuple[int, int]] = {}
-        for line in np.flatnonzero(self._seen).tolist():
-            owner = _owner(self._shape, line)
-            if owner is not None:
-                fell, all_of = counted.get(owner, (0, 0))
-                counted[owner] = fell + bool(self._fell[line]), all_of + 1
-        return counted
-
-
-Owner = tuple[str | None, str | None]
-
-
-def _owner(shape: Shape, line: int) -> Owner | None:
-    """(engine, model) of a line; None on a node, whose counters each have a source of their own."""
-    series = shape.layout.series[shape.layout.source[line]]
-    if catalog.stored(series.metric).scope is not Scope.ENGINE:
-        return None
-    return series.label("engine"), series.label("model")

@@ -112,6 +112,60 @@ def test_a_line_that_joins_its_series_counts_from_zero_though_the_engine_is_at_w
     assert source.tokens({"1": 1010, "2": 5}) == (15.0, ["lines changed"])
 
 
+def renamed(value: int, **labels: str) -> str:
+    """A page of the Rust front end: what a request moves, under these labels."""
+    told = "".join(line(name, value, **labels) for name in (TOKENS, "prompt_tokens_total", "num_preemptions_total"))
+    return told + line("time_to_first_token_seconds_bucket", value, le="0.5", **labels)
+
+
+RENAMED = [{"model_name": "new"}, {"engine": "7"}, {"engine": "7", "model_name": "new"}, {"extra": "x"}]
+MOVED = (TOKENS, "prompt_tokens_total", "preemptions_total", "time_to_first_token_seconds_bucket")
+
+
+@pytest.mark.parametrize("labels", RENAMED)
+@pytest.mark.parametrize("metric", MOVED)
+def test_a_lifetime_under_another_name_is_no_first_use(metric: str, labels: dict[str, str]) -> None:
+    old, new = RUNNING + renamed(5000), RUNNING + renamed(5040, **labels)
+    assert counted(metric, old, old, new) == 0.0
+    assert counted(metric, old, old, new, RUNNING + renamed(5100, **labels)) == 60.0
+
+
+def test_another_name_that_comes_a_page_later_is_no_first_use_either() -> None:
+    new = RUNNING + renamed(5040, model_name="new")
+    assert counted(TOKENS, RUNNING + renamed(5000), RUNNING, new) == 0.0
+
+
+def test_a_metric_that_only_the_new_name_has_is_a_lifetime_too() -> None:
+    new = RUNNING + renamed(5040, model_name="new") + line("request_success_total", 800, model_name="new")
+    assert counted("requests_finished_total", RUNNING + renamed(5000), new) == 0.0
+
+
+def test_a_second_model_beside_the_first_counts_from_zero() -> None:
+    old = RUNNING + renamed(5000)
+    assert counted(TOKENS, old, old + renamed(30, model_name="new")) == 30.0
+
+
+def test_a_name_that_had_not_counted_when_it_went_was_unused() -> None:
+    assert counted(TOKENS, RUNNING + renamed(0), RUNNING + renamed(30, model_name="new")) == 30.0
+
+
+def test_another_model_after_a_restart_counts_from_zero() -> None:
+    emptied = "# TYPE vllm:generation_tokens counter\n"
+    assert counted(TOKENS, RUNNING + renamed(5000), emptied, RUNNING + renamed(30, model_name="new")) == 30.0
+    running, tokens = line("sglang:num_running_reqs", 1), "sglang:generation_tokens_total"
+    before = running + line(tokens, 5000) + "process_start_time_seconds 5\n"
+    after = running + line(tokens, 30, model_name="new") + "process_start_time_seconds 95\n"
+    assert counted(TOKENS, before, after) == 30.0
+
+
+def test_a_lifetime_of_another_model_after_a_restart_is_none_yet() -> None:
+    running, tokens = line("sglang:num_running_reqs", 1), "sglang:generation_tokens_total"
+    before = running + line(tokens, 5000) + "process_start_time_seconds 5\n"
+    after = running + line(tokens, 7_000_000, model_name="new") + "process_start_time_seconds 95\n"
+    assert str(counted(TOKENS, before, after)) == "nan"
+    assert counted(TOKENS, before, after, after) == 0.0
+
+
 def test_the_counters_that_move_together_are_stored_counters() -> None:
     assert {TOKENS, "time_to_first_token_seconds_bucket", "prompt_tokens_total"} <= FIRST_TOKEN
     assert {"requests_finished_total", "e2e_latency_seconds_sum", "request_prompt_tokens_count"} <= END
