@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
@@ -14,7 +14,7 @@ from storage.records import Row
 from storage.store import Store
 from telemetry import ratios
 from telemetry.catalog import cluster
-from telemetry.frame import Frame
+from telemetry.frame import Frame, Sheet
 from telemetry.seam import joined
 from telemetry.summary import HOUR_MS, Summaries
 
@@ -103,6 +103,22 @@ class Sources:
             return self.tail.frame(metrics, start_ms=start_ms, end_ms=end_ms, targets=targets)
         before = self.store.frame(metrics, wanted, start_ms, seam[1] - 1)
         return joined(before, self.tail.frame(metrics, start_ms=seam[1], end_ms=end_ms, targets=targets))
+
+    def sheets(
+        self, metrics: Collection[str], ranges: Sequence[tuple[int, int]], targets: Collection[str] | None = None
+    ) -> Iterator[tuple[int, int, Sheet]]:
+        """(start, end, values of `frame`) of each of the ranges, which follow each other, cut at the seam; of gauges
+        and states."""
+        seam = self._seam()
+        meets = ranges[-1][1] + 1 if seam is None else seam[1]
+        stored = [(start, min(end, meets - 1)) for start, end in ranges if start < meets]
+        wanted = None if targets is None else list(targets)
+        for (start, end), sheet in zip(stored, self.store.sheets(metrics, wanted, stored), strict=True):
+            yield start, end, sheet
+        for start, end in ranges:
+            if end >= meets:
+                frame = self.tail.frame(metrics, start_ms=max(start, meets), end_ms=end, targets=targets)
+                yield max(start, meets), end, Sheet(frame.ticks, frame.series, frame.values)
 
     def _seam(self) -> tuple[int, int] | None:
         """(from when on the tail holds everything, the first whole hour of that); None while it is not loaded."""

@@ -41,6 +41,41 @@ def assemble(
 
     Of a sealed hour that got late rows both are taken; where both have a tick, the sealed one counts.
     """
+    laid = _laid(plan, known, sealed, rows)
+    if laid is None:
+        return None
+    order, ticks, spans, rows = laid
+    shape = (len(order), len(ticks))
+    table = Table(order, ticks, np.empty(shape), np.empty(shape))
+    rows_of = _rows_of(plan, order)
+    _clear(spans, table)
+    _clear_instants(spans, rows_of, table)
+    _place_chunks(known, sealed, spans, table, broken)
+    _place_rows(plan, rows, table)
+    _place_instants(plan, spans, rows, rows_of, table)
+    return table
+
+
+def values_of(
+    plan: Plan, known: Mapping[int, Series], sealed: Sealed, rows: Piece, broken: Broken = refused
+) -> Table | None:
+    """The same without instants, which take as long as the values: `at_ms` is unknown everywhere."""
+    laid = _laid(plan, known, sealed, rows)
+    if laid is None:
+        return None
+    order, ticks, spans, rows = laid
+    shape = (len(order), len(ticks))
+    table = Table(order, ticks, np.empty(shape), np.broadcast_to(np.nan, shape))
+    _clear(spans, table)
+    _place_chunks(known, sealed, spans, table, broken)
+    _place_rows(plan, rows, table)
+    return table
+
+
+def _laid(
+    plan: Plan, known: Mapping[int, Series], sealed: Sealed, rows: Piece
+) -> tuple[Sequence[int], Ints, Sequence[Span], Piece] | None:
+    """(order of the series, ticks, columns of each stretch, rows that no sealed hour holds)"""
     rows = _without_sealed(plan, sealed, rows)
     found = set[int]().union(*(one.present for one in sealed.stretches))
     found |= {number for position in np.unique(rows.layout).tolist() for number in plan.mine(position).tolist()}
@@ -48,31 +83,28 @@ def assemble(
         return None
     order = sorted(found, key=lambda number: (known[number].target, known[number].metric, known[number].labels))
     ticks, columns = _axis(sealed.stretches, rows)
-    shape = (len(order), len(ticks))
-    table = Table(order, ticks, np.empty(shape), np.empty(shape))
-    spans = list(zip(sealed.stretches, columns, strict=True))
-    rows_of = _rows_of(plan, order)
-    _clear(spans, rows_of, table)
-    _place_chunks(known, sealed, spans, table, broken)
-    _place_rows(plan, rows, table)
-    _place_instants(plan, spans, rows, rows_of, table)
-    return table
+    return order, ticks, list(zip(sealed.stretches, columns, strict=True)), rows
 
 
-def _clear(spans: Sequence[Span], rows_of: Mapping[str, Ints], table: Table) -> None:
+def _clear(spans: Sequence[Span], table: Table) -> None:
     """Unknown, wherever sealed hours do not fill a row from end to end."""
-    read, filled = dict.fromkeys(rows_of, 0), dict.fromkeys(table.order, 0)
+    filled = dict.fromkeys(table.order, 0)
     for stretch, _ in spans:
-        count = len(stretch.reading.ticks)
-        read[stretch.target] += count
         for number in stretch.present:
-            filled[number] += count
-    for target, mine in rows_of.items():
-        if read[target] < len(table.ticks):
-            table.at_ms[mine] = np.nan
+            filled[number] += len(stretch.reading.ticks)
     for row, number in enumerate(table.order):
         if filled[number] < len(table.ticks):
             table.values[row] = np.nan
+
+
+def _clear_instants(spans: Sequence[Span], rows_of: Mapping[str, Ints], table: Table) -> None:
+    """The same of the instants."""
+    read = dict.fromkeys(rows_of, 0)
+    for stretch, _ in spans:
+        read[stretch.target] += len(stretch.reading.ticks)
+    for target, mine in rows_of.items():
+        if read[target] < len(table.ticks):
+            table.at_ms[mine] = np.nan
 
 
 def _without_sealed(plan: Plan, sealed: Sealed, rows: Piece) -> Piece:
@@ -142,7 +174,7 @@ def _place_chunk(blob: Blob | None, stretch: Stretch, where: Columns, line: Floa
         codec, first, data = blob
         chunks.decode(codec, data, first, line[where], place)
     else:
-        line[where] = _decoded(blob, stretch.count, place)[stretch.inside]
+        line[where] = _decoded(blob, stretch.readings, place)[stretch.inside]
 
 
 def _decoded(blob: Blob, count: int, place: Place) -> Floats:

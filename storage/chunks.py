@@ -35,7 +35,8 @@ PCO, ZLIB = "pco", "zlib"
 FAMILIES = (PCO, ZLIB)
 """What can be chosen for writing."""
 FLOAT = "f64"
-SCALES = {"d0": 1.0, "d1": 10.0, "d2": 100.0, "d3": 1000.0}
+WHOLE = "d0"
+SCALES = {WHOLE: 1.0, "d1": 10.0, "d2": 100.0, "d3": 1000.0}
 """Kind → what a number was multiplied with. Readings have few digits, and integers take a sixth less room."""
 EXACT = 2.0**53
 """Below this every whole number is one float and one integer."""
@@ -103,6 +104,8 @@ def _decode(family: str, kind: str, blob: bytes | None, into: Floats, what: obje
         raise StoreBroken(f"{what} is in a format that this version does not know: {family}.{kind}")
     if kind == FLOAT:
         _UNPACK[family](checked(blob, what), into, what)
+    elif kind == WHOLE:
+        into[:] = unpack(family, blob, len(into), what)  # in a third of a division's time
     else:
         np.divide(unpack(family, blob, len(into), what), SCALES[kind], out=into)
 

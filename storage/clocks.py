@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,11 +23,13 @@ PACKED, BYTES = b"\0", b"\1"
 A byte each takes up to a third more room than packed, once per target, and no time at all to read.
 """
 LEAST = struct.Struct("<q")
+UNASKED: npt.NDArray[np.integer[Any]] = np.zeros(0, dtype=np.uint8)
+"""Lags of a reading whose instants nobody asked for."""
 
 
-@dataclass(frozen=True)
-class Place:
-    """What a row of a sealed hour is of; becomes text only when something is wrong with it."""
+class Place(NamedTuple):
+    """What a row of a sealed hour is of; becomes text only when something is wrong with it. (A tuple, as what else is
+    made for each of hundreds of hours: they are made in a third of the time.)"""
 
     kind: str
     whose: Series | str
@@ -42,8 +43,7 @@ class Place:
         return f"the {self.kind} of {self.whose.metric}{labels} of {self.whose.target} in the hour of {hour}"
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(NamedTuple):
     """Readings of a target: int64[n] ticks (rising); how much later than those its instants are, integers of any width;
     int64[n] numbers of the layouts."""
 
@@ -88,10 +88,14 @@ def _unpack_lags(family: str, blob: bytes, count: int, place: Place) -> npt.NDAr
 
 
 class Decoder:
-    """Reads blobs of clocks. Targets that are read together have the same bytes, which are read once."""
+    """Reads blobs of clocks. Targets that are read together have the same bytes, which are read once.
 
-    def __init__(self) -> None:
+    instants: without, lags are `UNASKED`, and what is damaged of them is not noticed.
+    """
+
+    def __init__(self, *, instants: bool = True) -> None:
         self._known: dict[tuple[str, bytes, int], Ints] = {}
+        self._instants = instants
 
     def decode(self, family: str, blob: bytes | None, count: int, place: Place) -> Reading:
         """What `encode` made of `count` readings; StoreBroken, naming the place, when it is damaged."""
@@ -100,7 +104,7 @@ class Decoder:
         first, second = LENGTHS.unpack_from(blob)
         middle = LENGTHS.size + first
         ticks = self._part(family, blob[LENGTHS.size : middle], count, place)
-        lags = _unpack_lags(family, blob[middle : middle + second], count, place)
+        lags = _unpack_lags(family, blob[middle : middle + second], count, place) if self._instants else UNASKED
         layout = self._part(family, blob[middle + second :], count, place)
         return Reading(ticks, lags, layout)
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from sqlalchemy import Connection, select
 
 from storage import hot, schema, sealed
-from storage.assembly import Table, assemble
+from storage.assembly import Table, assemble, values_of
 from storage.damage import Broken, refused
 from storage.dialect import Dialect
 from storage.intervals import own_gaps, stretches
 from storage.layouts import Layouts
 from storage.plan import Wanted, make_plan
 from telemetry.counters import BREAKING, FROM_ZERO, NOMINAL_PER_GAP, mark_steps
-from telemetry.frame import Bools, Floats, Frame, Ints, empty
+from telemetry.frame import Bools, Floats, Frame, Ints, Sheet, blank, empty
 from telemetry.gaps import keep
 from telemetry.model import Series
 
@@ -43,6 +43,36 @@ def frame(
     rows = hot.joined(list(hot.pieces(connection, dialect, plan, hours.clean, start_ms, end_ms)))
     table = assemble(plan, known, hours, rows, broken)
     return empty() if table is None else framed(connection, table, known)
+
+
+def sheets(
+    connection: Connection,
+    dialect: Dialect,
+    layouts: Layouts,
+    wanted: Wanted,
+    targets: Sequence[str] | None,
+    ranges: Sequence[tuple[int, int]],
+    broken: Broken = refused,
+) -> Iterator[Sheet]:
+    """Values of the closed ranges, which follow each other. Everything is read before the first of them is asked for,
+    and put together one by one: what is worked on stays in the processor's cache."""
+    layouts.refresh(connection)
+    known = layouts.series()
+    plan = make_plan(layouts, known, wanted, targets)
+    if not len(plan.layouts) or not ranges:
+        return (blank() for _ in ranges)
+    hours = sealed.gather_all(connection, plan, ranges, broken, instants=False)
+    rows = hot.joined(list(hot.pieces(connection, dialect, plan, hours[0].clean, ranges[0][0], ranges[-1][1])))
+    return (
+        _sheet(values_of(plan, known, some, rows.between(plan, start, end), broken), known)
+        for some, (start, end) in zip(hours, ranges, strict=True)
+    )
+
+
+def _sheet(table: Table | None, known: Mapping[int, Series]) -> Sheet:
+    if table is None:
+        return blank()
+    return Sheet(table.ticks, tuple(known[number] for number in table.order), table.values)
 
 
 def framed(connection: Connection, table: Table, known: Mapping[int, Series]) -> Frame:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sqlalchemy import BigInteger, Connection, Select, case, func, select
+from sqlalchemy import BigInteger, Connection, Select, bindparam, case, func, select
 
 from storage.codec import pick, unpack_joined
 from storage.dialect import Dialect
@@ -24,6 +24,7 @@ SLICE_MS = 180_000
 """Rows read at once, and up to twice as much where that is the rest: of 16 nodes a few megabytes of text. Shorter ones
 cost more questions than they save memory."""
 FIRST = select(func.min(HOT.tick, type_=BigInteger))
+FIRST_AFTER = FIRST.where(HOT.tick > bindparam("after"), HOT.tick <= bindparam("last"))
 Hours = Collection[tuple[str, int]]
 """(target, start of the hour)"""
 
@@ -36,6 +37,10 @@ class Piece:
     at_ms: Floats
     layout: Ints
     values: Floats
+
+    def between(self, plan: Plan, start: int, end: int) -> Piece:
+        """The rows of start ≤ tick ≤ end."""
+        return self.without(plan, (self.ticks < start) | (self.ticks > end)) if len(self.ticks) else self
 
     def without(self, plan: Plan, rows: Bools) -> Piece:
         """All but these rows."""
@@ -67,7 +72,7 @@ def pieces(
         wanted = sorted(name for name in everybody if (name, hour) not in sealed)
         if wanted:
             yield from _hour(connection, dialect, plan, wanted, at, bound)
-        at = None if bound >= end else connection.scalar(FIRST.where(HOT.tick > bound, HOT.tick <= end))
+        at = None if bound >= end else connection.scalar(FIRST_AFTER, {"after": bound, "last": end})
 
 
 def _hour(

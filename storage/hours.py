@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection, Iterator
 from itertools import islice
+from typing import Any
 
-from sqlalchemy import Connection, case, func, literal_column, select
+from sqlalchemy import BindParameter, Connection, bindparam, case, func, literal_column, select
 
 from storage import schema
 from storage.chunks import FORGOTTEN
@@ -25,6 +26,28 @@ LATE = literal_column("late") == literal_column("1")
 """Written so that the index of the late ones is used."""
 
 
+FROM: BindParameter[Any] = bindparam("first")
+TO: BindParameter[Any] = bindparam("last")
+NAMES = select(schema.layout.c.target).distinct()
+ENDS = [select(edge(column)) for edge in (func.min, func.max) for column in (CLOCK.hour, HOT.tick)]
+GIVEN_UP = (
+    select(CLOCK.hour)
+    .where(CLOCK.hour >= FROM, CLOCK.hour <= TO, CLOCK.codec == FORGOTTEN)
+    .where(CLOCK.first_tick <= TO, CLOCK.last_tick >= bindparam("start"))
+    .limit(1)
+)
+LATE_HOURS = select(CLOCK.hour).where(LATE, CLOCK.hour >= FROM, CLOCK.hour <= TO).distinct().order_by(CLOCK.hour)
+SEALED_FOR = select(CLOCK.target).where(CLOCK.hour == bindparam("hour"))
+FIRST_ROW = FIRST.where(HOT.tick >= FROM, HOT.tick <= TO)
+GONE = func.sum(case((CLOCK.codec == FORGOTTEN, 1), else_=0))
+STATES = (
+    select(CLOCK.hour, func.count(), func.sum(CLOCK.n), func.min(CLOCK.first_tick), func.max(CLOCK.last_tick), GONE)
+    .where(CLOCK.hour >= FROM, CLOCK.hour <= TO, CLOCK.target.in_(bindparam("names", expanding=True)))
+    .group_by(CLOCK.hour)
+)
+"""Questions that are asked again and again are put together once: that takes five times as long as to ask them."""
+
+
 def sealed(connection: Connection, start: int, end: int) -> list[Clock]:
     """Sealed hours that overlap start ≤ t ≤ end, by hour and target."""
     query = select(CLOCK.target, CLOCK.hour, CLOCK.n, CLOCK.first_tick, CLOCK.last_tick, CLOCK.late, CLOCK.codec)
@@ -40,18 +63,15 @@ def sealed(connection: Connection, start: int, end: int) -> list[Clock]:
 def extent(connection: Connection) -> tuple[int, int] | None:
     """(first, last): no row and no summary lies outside; None where there is nothing. Ends of indexes, so that it takes
     no time however much there is."""
-    told = connection.scalar(select(func.min(CLOCK.hour))), connection.scalar(select(func.max(CLOCK.hour)))
-    rows = connection.scalar(select(func.min(HOT.tick))), connection.scalar(select(func.max(HOT.tick)))
-    first = [one for one in (told[0], rows[0]) if one is not None]
-    last = [one for one in (None if told[1] is None else told[1] + HOUR_MS - 1, rows[1]) if one is not None]
+    told, row, hour, newest = (connection.scalar(query) for query in ENDS)
+    first = [one for one in (told, row) if one is not None]
+    last = [one for one in (None if hour is None else hour + HOUR_MS - 1, newest) if one is not None]
     return (min(first), max(last)) if first and last else None
 
 
 def forgotten(connection: Connection, start: int, end: int) -> bool:
     """Whether samples of start ≤ tick ≤ end were given up, so that only summaries tell of them."""
-    query = select(CLOCK.hour).where(CLOCK.hour >= hour_of(start), CLOCK.hour <= end, CLOCK.codec == FORGOTTEN)
-    inside = (CLOCK.first_tick <= end, CLOCK.last_tick >= start)
-    return connection.execute(query.where(*inside).limit(1)).first() is not None
+    return connection.scalar(GIVEN_UP, {"first": hour_of(start), "start": start, "last": end}) is not None
 
 
 def unsealed(
@@ -75,20 +95,18 @@ def states(
     connection: Connection, start: int, end: int, targets: Collection[str] | None
 ) -> dict[int, tuple[int | None, ...]]:
     """Of each sealed hour that overlaps the range what changes when its samples do: they come, or are given up."""
-    names = list(connection.scalars(select(schema.layout.c.target).distinct()) if targets is None else targets)
-    gone = func.sum(case((CLOCK.codec == FORGOTTEN, 1), else_=0))
-    told = (func.count(), func.sum(CLOCK.n), func.min(CLOCK.first_tick), func.max(CLOCK.last_tick), gone)
-    query = select(CLOCK.hour, *told).where(CLOCK.hour >= hour_of(start), CLOCK.hour <= end).group_by(CLOCK.hour)
+    names = list(connection.scalars(NAMES) if targets is None else targets)
     found: dict[int, tuple[int | None, ...]] = {}
     for some in parts(sorted(names)):
-        for hour, *state in connection.execute(query.where(CLOCK.target.in_(some))).all():
+        asked = {"first": hour_of(start), "last": end, "names": some}
+        for hour, *state in connection.execute(STATES, asked).all():
             found[hour] = (*found.get(hour, ()), *state)
     return found
 
 
 def hours_of_rows(connection: Connection, start: int, end: int) -> Iterator[int]:
     """Hours that have rows of start ≤ tick ≤ end, oldest first: a question each, however many rows."""
-    while (tick := connection.scalar(FIRST.where(HOT.tick >= start, HOT.tick <= end))) is not None:
+    while (tick := connection.scalar(FIRST_ROW, {"first": start, "last": end})) is not None:
         yield hour_of(tick)
         start = hour_of(tick) + HOUR_MS
 
@@ -107,9 +125,9 @@ class Unsealed:
     def hours(self, connection: Connection, start: int, end: int, most: int | None) -> list[int]:
         """Start of those that overlap the range, rising; at most so many of each kind."""
         first, last = hour_of(start), hour_of(end)
-        late = select(CLOCK.hour).where(LATE, CLOCK.hour >= first, CLOCK.hour <= last).distinct()
-        found = set(connection.scalars(late.order_by(CLOCK.hour).limit(most)))
-        names = set(connection.scalars(select(schema.layout.c.target).distinct()))
+        late = LATE_HOURS if most is None else LATE_HOURS.limit(most)
+        found = set(connection.scalars(late, {"first": first, "last": last}))
+        names = set(connection.scalars(NAMES))
         rows = (
             hour for hour in hours_of_rows(connection, first, last + HOUR_MS - 1) if self._any(connection, hour, names)
         )
@@ -117,7 +135,7 @@ class Unsealed:
 
     def _any(self, connection: Connection, hour: int, names: set[str]) -> bool:
         """Whether one of the targets has rows in the hour that no summary tells."""
-        missing = frozenset(names - set(connection.scalars(select(CLOCK.target).where(CLOCK.hour == hour))))
+        missing = frozenset(names - set(connection.scalars(SEALED_FOR, {"hour": hour})))
         if not missing:
             return False
         with self._lock:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, bindparam, select
 
 from storage import schema
 from storage.codec import labels_of, labels_text, text_of, value_of
@@ -58,6 +58,13 @@ def _columns(layouts: dict[int, Ids], target: dict[int, str]) -> Columns:
         np.concatenate([none, *(np.arange(len(layouts[number])) for number in numbers)]),
         np.concatenate([none, *(layouts[number] for number in numbers)]),
     )
+
+
+NEWER = (
+    select(schema.layout.c.id, schema.layout.c.target, schema.layout.c.series_ids)
+    .where(schema.layout.c.id > bindparam("newest"))
+    .order_by(schema.layout.c.id)
+)
 
 
 class Layouts:
@@ -131,11 +138,8 @@ class Layouts:
 
     def refresh(self, connection: Connection) -> None:
         """Learn the layouts and series that were registered since."""
-        table = schema.layout
         with self._lock:
-            newest = max(self._layouts, default=0)
-            query = select(table.c.id, table.c.target, table.c.series_ids).where(table.c.id > newest)
-            found = connection.execute(query.order_by(table.c.id)).all()
+            found = connection.execute(NEWER, {"newest": max(self._layouts, default=0)}).all()
             if found:
                 self._load_series(connection)
                 self._columns = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from storage import asks, chunks, ends, history, hours, notes, read, room, summaries, tidy, upkeep
@@ -32,7 +32,7 @@ from storage.records import (
 from storage.run_store import RunStore
 from storage.seal import Sealer
 from storage.write import Writer
-from telemetry.frame import Frame
+from telemetry.frame import Frame, Sheet
 from telemetry.model import Series
 from telemetry.summary import Summaries
 
@@ -158,6 +158,20 @@ class Store(RunStore):
         with self._database.reading() as connection:
             dialect, broken = self._database.dialect, self._damage.note
             return history.frame(connection, dialect, self._layouts, wanted, targets, start_ms, end_ms, broken)
+
+    def sheets(
+        self,
+        wanted: Callable[[Series], bool] | Collection[str],
+        targets: Sequence[str] | None,
+        ranges: Sequence[tuple[int, int]],
+    ) -> Iterator[Sheet]:
+        """Values of `frame` of each of the closed ranges, which follow each other; with as many questions as of one.
+
+        For gauges and states: the zeros before the first use of a counter are not in them.
+        """
+        with self._database.reading() as connection:
+            dialect, broken = self._database.dialect, self._damage.note
+            return history.sheets(connection, dialect, self._layouts, wanted, targets, ranges, broken)
 
     def seal(self, target: str, hour: int, now_ms: int) -> bool:
         """Seal an hour (its start) of a target, what came late for it included; False when there is nothing to seal.

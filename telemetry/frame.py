@@ -70,6 +70,25 @@ class Frame:
         )
 
 
+@dataclass(frozen=True)
+class Sheet:
+    """Values of a frame alone, which is all that a chart of gauges needs: `ticks`, `series` and `values` as in it."""
+
+    ticks: Ints
+    series: tuple[Series, ...]
+    values: Floats
+
+    def between(self, start_ms: float, end_ms: float) -> Sheet:
+        """The ticks of start ≤ tick ≤ end."""
+        low, high = np.searchsorted(self.ticks, start_ms), np.searchsorted(self.ticks, end_ms, side="right")
+        return Sheet(self.ticks[low:high], self.series, self.values[:, low:high])
+
+
+def blank() -> Sheet:
+    """A sheet of nothing."""
+    return Sheet(np.zeros(0, np.int64), (), np.zeros((0, 0)))
+
+
 def empty() -> Frame:
     """A frame of nothing."""
     none = np.zeros((0, 0))

@@ -10,7 +10,7 @@ import numpy as np
 from telemetry import ratios
 from telemetry.bins import Binned, Bins, lines
 from telemetry.fleet import fold
-from telemetry.frame import Floats, Frame, Ints
+from telemetry.frame import Floats, Frame, Ints, Sheet
 from telemetry.model import Fold, Kind, Metric, Ratio, Series
 from telemetry.percentiles import Labels, percentiles
 from telemetry.quantiles import SIDES
@@ -63,6 +63,14 @@ def evaluate(query: Query, frame: Frame, standing: Mapping[Series, float] | None
     if not len(frame.ticks) or (not frame.series and not standing):
         return Block((), ticks, np.zeros((0, len(ticks))))
     return Block(((),), ticks, _total(query.metric, frame, standing or {})[np.newaxis, inside])  # type: ignore[arg-type]
+
+
+def plain(query: Query, sheet: Sheet) -> Block:
+    """The same of values that are shown as they were stored, series by series."""
+    kept = [row for row, series in enumerate(sheet.series) if query.wants(series)]
+    whole = len(kept) == len(sheet.series)
+    labels = tuple(query.group(sheet.series[row]) for row in kept)
+    return Block(labels, sheet.ticks, sheet.values if whole else sheet.values[kept])
 
 
 def _stacked(rows: list[Floats], ticks: int) -> Floats:

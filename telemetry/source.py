@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Protocol
+from collections.abc import Collection, Iterator, Sequence
+from typing import Protocol, runtime_checkable
 
-from telemetry.frame import Frame
+from telemetry.frame import Frame, Sheet
 from telemetry.summary import Summaries
 
 
@@ -33,3 +33,15 @@ class Source(Protocol):
 
     def step_ms(self) -> int:
         """The shortest nominal interval of a target."""
+
+
+@runtime_checkable
+class Sheets(Protocol):
+    """A source that hands over a long range in pieces, all of which it reads at once."""
+
+    def sheets(
+        self, metrics: Collection[str], ranges: Sequence[tuple[int, int]], targets: Collection[str] | None = None
+    ) -> Iterator[tuple[int, int, Sheet]]:
+        """(start, end, values of `Source.frame`) of each of the closed ranges, which follow each other; of gauges and
+        states, for counters have zeros before their first use, which begin with the range. A range may come in several
+        parts, cut at whole hours."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from dashboard.api.parameters import ParameterError
 from dashboard.sources import Sources
 from telemetry import far
-from telemetry.frame import Frame
+from telemetry.frame import Frame, Sheet
 from telemetry.query import Query
 from telemetry.summary import HOUR_MS, Summaries
 
@@ -88,6 +88,16 @@ class Guarded:
         frame = self.sources.frame(metrics, start_ms, end_ms, targets)
         self._afford(frame.values.size, start_ms, end_ms)
         return frame
+
+    def sheets(
+        self, metrics: Collection[str], ranges: Sequence[tuple[int, int]], targets: Collection[str] | None = None
+    ) -> Iterator[tuple[int, int, Sheet]]:
+        """(start, end, values) of each of the ranges, which follow each other; of gauges and states."""
+        for start, end in ranges:
+            self._afford(self.pace.samples(start, end), start, end)
+        for start, end, sheet in self.sources.sheets(metrics, ranges, targets):
+            self._afford(sheet.values.size, start, end)
+            yield start, end, sheet
 
     def _afford(self, count: int, start_ms: int, end_ms: int) -> None:
         if count <= MOST_CELLS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,8 @@ from hypothesis import strategies as st
 
 from storage.records import Batch, Offset, Row, TargetRow
 from storage.store import Store, open_store
-from telemetry.counters import Step
-from telemetry.frame import Frame
+from telemetry.counters import FROM_ZERO, Step
+from telemetry.frame import Frame, Sheet
 from telemetry.model import Series
 from telemetry.summary import HOUR_MS
 from tests.storage.worlds import NOW, SECOND, series, write
@@ -308,6 +309,14 @@ def fill(store: Store, rows: Sequence[tuple[str, int, int, list[int], list[float
         store.commit(Batch(rows=[Row(NOW + after, target, NOW + after + lag, layout, values[: len(places)])]), LATER)
 
 
+def assert_sheet(sheet: Sheet, frame: Frame) -> None:
+    """The values of a frame, bit by bit."""
+    assert (sheet.ticks.tolist(), sheet.series) == (frame.ticks.tolist(), frame.series)
+    assert sheet.values.shape == frame.values.shape
+    np.testing.assert_array_equal(sheet.values, frame.values)
+    assert (np.signbit(sheet.values) == np.signbit(frame.values))[~np.isnan(frame.values)].all()
+
+
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data(), rows=ROWS, late=ROWS, steps=STEPS, codec=st.sampled_from(["pco", "zlib"]))
 def test_append_seal_read_is_append_read(
@@ -355,6 +364,11 @@ def test_append_seal_read_is_append_read(
         for start, end in questions:
             assert_same(store.frame(wanted, None, start, end), plain.frame(wanted, None, start, end))
             assert_same(store.frame(wanted, ["a"], start, end), plain.frame(wanted, ["a"], start, end))
+        if not any(why.value in FROM_ZERO for *_, why in steps):
+            cuts = sorted({NOW, END, *(one for question in questions for one in question)})
+            ranges = [(low, high - 1) for low, high in pairwise(cuts)]
+            for (start, end), sheet in zip(ranges, store.sheets(wanted, None, ranges), strict=True):
+                assert_sheet(sheet, plain.frame(wanted, None, start, end))
     finally:
         plain.close()
         store.close()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 
-from telemetry.frame import Frame
+from telemetry.frame import Frame, Sheet
 from telemetry.summary import HOUR_MS, Summaries, summarise
 from tests.telemetry.hours import STEP_S
 
@@ -64,3 +64,20 @@ class Memory:
     def step_ms(self) -> int:
         """Interval of the frames of `hours.frame`."""
         return STEP_S * 1000
+
+
+class InSheets(Memory):
+    """One that has sheets, too. given: the ranges that were asked for."""
+
+    def __init__(self, frame: Frame, unsealed: Collection[int] = (), forgotten: Collection[int] = ()) -> None:
+        super().__init__(frame, unsealed, forgotten)
+        self.given: list[list[tuple[int, int]]] = []
+
+    def sheets(
+        self, metrics: Collection[str], ranges: Sequence[tuple[int, int]], targets: Collection[str] | None = None
+    ) -> Iterator[tuple[int, int, Sheet]]:
+        """Values of each range."""
+        self.given.append(list(ranges))
+        for start, end in ranges:
+            found = self.frame(metrics, start, end, targets)
+            yield start, end, Sheet(found.ticks, found.series, found.values)

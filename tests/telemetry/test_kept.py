@@ -17,7 +17,7 @@ from telemetry.query import Query
 from telemetry.summary import HOUR_MS
 from tests.telemetry.hours import FIRST_MS, PER_HOUR, frame, linear, question
 from tests.telemetry.questions import one
-from tests.telemetry.sources import Memory
+from tests.telemetry.sources import InSheets, Memory
 from tests.telemetry.test_reader import DAY, QUESTIONS, same
 
 NAN = float("nan")
@@ -42,6 +42,7 @@ def no_short_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reader, "SHORT_MS", 0)
 
 
+@pytest.mark.parametrize("kind", [Memory, InSheets])
 @pytest.mark.parametrize("cells", [100, 10**9])
 @pytest.mark.parametrize("resolution", [{"points": 40}, {"points": 3}, {"points": 1}, {"width_ms": 420_000}])
 @pytest.mark.parametrize(("metric", "more"), QUESTIONS)
@@ -50,10 +51,11 @@ def test_what_is_kept_is_what_samples_say(
     more: dict[str, object],
     resolution: dict[str, object],
     cells: int,
+    kind: type[Memory],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(reader, "CACHED", cells)
-    source, keeper = Memory(frame(DAY)), Keeping()
+    source, keeper = kind(frame(DAY)), Keeping()
     query = question(metric, 0.4, 4.4, **{"width_ms": None} | more | resolution)
     expected = near.answer(query, source.frame(query.stored(), query.start_ms - query.lead_ms, query.end_ms), 10_000)
     for _ in ("first", "again"):
