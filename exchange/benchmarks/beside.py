@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from exchange.benchmarks.record import Benchmark
@@ -85,21 +85,7 @@ class Compared:
 def server_entries(summary: Sequence[Section]) -> tuple[Entry, ...]:
     """The engine's numbers that stand beside a client's; keys with their section: "speed.decode_mean"."""
     found = ((path, find(summary, path)) for path in SERVER)
-    return tuple(_keyed(path, one) for path, one in found if one is not None)
-
-
-def _keyed(path: str, entry: Entry) -> Entry:
-    return Entry(
-        path,
-        entry.label,
-        entry.value,
-        entry.unit,
-        entry.count,
-        entry.note,
-        entry.definition,
-        entry.of,
-        entry.relation,
-    )
+    return tuple(replace(one, key=path) for path, one in found if one is not None)
 
 
 def beside(benchmark: Benchmark, summary: Sequence[Section]) -> list[Compared]:

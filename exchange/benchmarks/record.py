@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from runs.entries import Entry
@@ -134,7 +134,8 @@ def _instant(value: Any, name: str) -> int | None:
 
 
 UNITS = {one.value for one in Unit}
-FIELDS = {"key", "label", "value", "unit", "count", "note", "definition", "of", "relation"}
+FIELDS = {one.name for one in fields(Entry)}
+NUMBERS = FIELDS & {"value", "count", "since", "until"}
 
 
 def _entries(data: Any) -> tuple[Entry, ...]:
@@ -147,9 +148,9 @@ def checked_entry(data: Any) -> Entry:
     """An entry of which nothing is believed; ValueError with a sentence where it is none."""
     if not isinstance(data, Mapping) or not {"key", "label", "value", "unit"} <= set(data) <= FIELDS:
         raise ValueError("a number has no key, label, value and unit, or more than that")
-    if not all(data.get(name) is None or is_number(data[name]) for name in ("value", "count")):
+    if not all(data.get(name) is None or is_number(data[name]) for name in NUMBERS):
         raise ValueError(f"“{data['key']!s:.40}” is no number")
-    texts = {name: _text(data[name], name) for name in FIELDS - {"value", "count"} if name in data}
+    texts = {name: _text(data[name], name) for name in FIELDS - NUMBERS if name in data}
     if texts["unit"] not in UNITS:
         raise ValueError(f"the unit “{texts['unit']:.40}” is not known here")
     if texts.get("relation", "=") not in ("=", "<", ">"):

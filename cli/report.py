@@ -1,0 +1,104 @@
+"""`runs report | export | import`: a run as something to pass on, and one that was passed on."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from cli.version import version
+from dashboard.report import made
+from dashboard.run_numbers import RunNumbers
+from dashboard.sources import Sources
+from exchange.bundle import MOST_PACKED, SUFFIX
+from runs.model import Run
+
+FAILED, REFUSED, UNHEARD = 1, 2, 3
+STDOUT = "-"
+Words, Options = Sequence[str], Mapping[str, Any]
+
+
+def _run(sources: Sources, words: Words) -> Run:
+    if not words or not words[0].isdecimal():
+        raise ValueError("name a run by its number")
+    run = sources.store.run(int(words[0]))
+    if run is None:
+        raise ValueError(f"there is no run {words[0]}")
+    return run
+
+
+def _content(sources: Sources, run: Run, options: Options) -> dict[str, Any]:
+    nameless = bool(options.get("anonymous"))
+    return made.told(sources, RunNumbers(sources), run, version(), nameless=nameless)
+
+
+def report(sources: Sources, words: Words, options: Options) -> int:
+    """HTML or Markdown: as told, else by the ending of the file, else HTML."""
+    run, out = _run(sources, words), options.get("out")
+    ending = "" if out in (None, STDOUT) else Path(str(out)).suffix.removeprefix(".")
+    form = str(options.get("format") or {"htm": made.HTML, "markdown": made.MARKDOWN}.get(ending, ending) or made.HTML)
+    if form not in made.FORMS:
+        raise ValueError(f"a report is {' or '.join(made.FORMS)}, not {form}")
+    return _keep(made.report(form, _content(sources, run, options)), out or made.file_name(run, form), options)
+
+
+def export(sources: Sources, words: Words, options: Options) -> int:
+    """A bundle that another installation imports."""
+    run = _run(sources, words)
+    out = words[1] if len(words) > 1 else options.get("out") or made.file_name(run, SUFFIX.removeprefix("."))
+    nameless = bool(options.get("anonymous"))
+    return _keep(made.bundle(sources, run, _content(sources, run, options), nameless=nameless), out, options)
+
+
+def _keep(data: bytes, out: object, options: Options) -> int:
+    """Write a file, and say its name."""
+    if out == STDOUT:
+        sys.stdout.buffer.write(data)
+        return 0
+    path = Path(str(out))
+    if path.exists() and not options.get("force"):
+        raise ValueError(f"{path} is there already: name another file, or give --force")
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        return _said(f"{path}: {error.strerror}", FAILED)
+    print(f"{path}: {len(data) / 1e3:.0f} kB")
+    return 0
+
+
+def bring(sources: Sources, words: Words, options: Options) -> int:
+    """Import bundles; each becomes a run that is marked as foreign."""
+    if not words:
+        raise ValueError("name the file: runs import FILE")
+    return max(_bring(sources, Path(name), options) for name in words)
+
+
+def _bring(sources: Sources, path: Path, options: Options) -> int:
+    try:
+        if path.stat().st_size > MOST_PACKED:
+            raise ValueError(f"larger than a run can be ({MOST_PACKED >> 20} MiB)")
+        told, _ = made.bring(sources, path.read_bytes())
+    except OSError as error:
+        return _said(f"{path}: {error.strerror}", FAILED)
+    except ValueError as error:
+        return _said(f"{path}: {error}", FAILED)
+    if options.get("json"):
+        print(json.dumps(told))
+    if told["applied"] is None:
+        return _said(told["why"], UNHEARD)
+    if told["error"] is not None:
+        return _said(told["error"], FAILED)
+    if not options.get("json"):
+        print(f"{path}: run {told['run']}{'' if told['new'] else ', which was there already'}")
+    return 0
+
+
+def _said(text: str, status: int) -> int:
+    print(text, file=sys.stderr)
+    return status
+
+
+ACTIONS: Mapping[str, Callable[[Sources, Words, Options], int]] = {"report": report, "export": export, "import": bring}
+"""What `runs` does with them."""

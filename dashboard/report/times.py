@@ -1,0 +1,55 @@
+"""Times of a report: the day and hour in UTC, which it names, and what passed since the run's start."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+STEPS_S = (10, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, 86_400, 604_800)
+MOST_LABELS = 8
+
+
+def instant(ms: int) -> str:
+    """2026-11-30 02:45:13 UTC."""
+    return f"{datetime.fromtimestamp(ms / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def iso(ms: int) -> str:
+    """For machines."""
+    return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="milliseconds")
+
+
+def since(ms: float) -> str:
+    """Passed time as a clock.
+
+    >>> since(0), since(754_000), since(5_400_000)
+    ('00:00:00', '00:12:34', '01:30:00')
+    """
+    seconds = int(ms // 1000)
+    return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+
+
+def short(seconds: int) -> str:
+    """A label of an axis.
+
+    >>> short(0), short(90), short(600), short(5_400), short(7_200)
+    ('0', '1:30', '10 min', '1:30 h', '2 h')
+    """
+    if seconds == 0:
+        return "0"
+    if seconds % 60:
+        return f"{seconds // 60}:{seconds % 60:02d}"
+    if seconds < 3600:
+        return f"{seconds // 60} min"
+    minutes = seconds // 60 % 60
+    return f"{seconds // 3600}:{minutes:02d} h" if minutes else f"{seconds // 3600} h"
+
+
+def labels(span_ms: float) -> list[tuple[float, str]]:
+    """(share of the width, text) of an axis that begins with 0.
+
+    >>> labels(120_000)
+    [(0.0, '0'), (0.25, '0:30'), (0.5, '1 min'), (0.75, '1:30'), (1.0, '2 min')]
+    """
+    seconds = max(span_ms / 1000.0, 1.0)
+    step = next((one for one in STEPS_S if seconds / one <= MOST_LABELS), STEPS_S[-1])
+    return [(at / seconds, short(at)) for at in range(0, int(seconds) + 1, step)]
