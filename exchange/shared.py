@@ -10,8 +10,8 @@ from telemetry.counters import NOMINAL_PER_GAP
 from telemetry.frame import Frame
 from telemetry.model import Series
 from telemetry.query import Line, Query
-from telemetry.source import Source
-from telemetry.summary import HOUR_MS, Summaries, hour_of
+from telemetry.source import Source, Through
+from telemetry.summary import HOUR_MS, hour_of
 
 PROBE_MS = 10_000
 PROBES = 3
@@ -31,7 +31,7 @@ class _Labels:
         return self._known[series]
 
 
-class Shared:
+class Shared(Through):
     """A source that fetches what any of the queries needs, once for all that ask for the same stretch.
 
     ahead_ms: so long a stretch is fetched, at most to the end of its hour: a sealed hour is unpacked as a whole, even
@@ -41,7 +41,7 @@ class Shared:
     ahead_ms = 0
 
     def __init__(self, source: Source, queries: Sequence[Query]) -> None:
-        self._source = source
+        self.source = source
         self._step_ms = source.step_ms()  # asked for by every answer, and each time a question to the store
         self._metrics = sorted({name for query in queries for name in query.stored()})
         self._lead_ms = max(query.lead_ms for query in queries)
@@ -89,28 +89,10 @@ class Shared:
     def _fetch(self, start_ms: int, end_ms: int) -> None:
         """A little more than is asked for: a counter that is first used right behind the end stood at 0 before it."""
         self._range = (start_ms - self._lead_ms, end_ms)
-        self._frame = self._source.frame(self._metrics, self._range[0], end_ms + self._behind_ms, self._targets)
+        self._frame = self.source.frame(self._metrics, self._range[0], end_ms + self._behind_ms, self._targets)
         self._rows = {}
         for row, series in enumerate(self._frame.series):
             self._rows.setdefault(series.metric, []).append(row)
-
-    def summaries(
-        self, metrics: Collection[str], start_ms: int, end_ms: int, targets: Collection[str] | None = None
-    ) -> Summaries:
-        """Sealed hours that overlap the range."""
-        return self._source.summaries(metrics, start_ms, end_ms, targets)
-
-    def unsealed(self, start_ms: int, end_ms: int) -> list[int]:
-        """Hours of the range whose rows no summary tells yet, or not all of them."""
-        return self._source.unsealed(start_ms, end_ms)
-
-    def extent(self) -> tuple[int, int] | None:
-        """(first, last) instant outside of which nothing is stored; None where nothing is."""
-        return self._source.extent()
-
-    def forgotten(self, start_ms: int, end_ms: int) -> bool:
-        """Whether samples of the range were given up."""
-        return self._source.forgotten(start_ms, end_ms)
 
     def step_ms(self) -> int:
         """The shortest nominal interval of a target."""
@@ -124,8 +106,8 @@ class Shared:
 
     def _seen(self, look_ms: int) -> int:
         """Series of the hour, where it is sealed; else of a few seconds, since its samples would have to be read."""
-        told = self._source.summaries(self._metrics, look_ms, look_ms, self._targets).series
-        return len(told or self._source.frame(self._metrics, look_ms, look_ms + PROBE_MS, self._targets).series)
+        told = self.source.summaries(self._metrics, look_ms, look_ms, self._targets).series
+        return len(told or self.source.frame(self._metrics, look_ms, look_ms + PROBE_MS, self._targets).series)
 
 
 def _read(frame: Frame) -> Frame:

@@ -7,12 +7,12 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from telemetry.frame import Frame
-from telemetry.source import Source
+from telemetry.source import Source, Through
 from telemetry.summary import Summaries
 
 
 @dataclass(frozen=True)
-class Watched:
+class Watched(Through):
     """The same answers; every reading of samples or hours first asks `wanted`: BrokenPipeError where it says no.
 
     So work ends soon even in long stretches without samples, of which nothing is written.
@@ -37,20 +37,4 @@ class Watched:
     ) -> Summaries:
         """Sealed hours that overlap the range."""
         self._ask()
-        return self.source.summaries(metrics, start_ms, end_ms, targets)
-
-    def unsealed(self, start_ms: int, end_ms: int) -> list[int]:
-        """Hours of the range whose rows no summary tells yet, or not all of them."""
-        return self.source.unsealed(start_ms, end_ms)
-
-    def extent(self) -> tuple[int, int] | None:
-        """(first, last) instant outside of which nothing is stored; None where nothing is."""
-        return self.source.extent()
-
-    def forgotten(self, start_ms: int, end_ms: int) -> bool:
-        """Whether samples of the range were given up."""
-        return self.source.forgotten(start_ms, end_ms)
-
-    def step_ms(self) -> int:
-        """The shortest nominal interval of a target."""
-        return self.source.step_ms()
+        return super().summaries(metrics, start_ms, end_ms, targets)

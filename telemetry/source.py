@@ -45,3 +45,31 @@ class Sheets(Protocol):
         """(start, end, values of `Source.frame`) of each of the closed ranges, which follow each other; of gauges and
         states, for counters have zeros before their first use, which begin with the range. A range may come in several
         parts, cut at whole hours."""
+
+
+class Through:
+    """What a source in front of another says as that does. Who has more to say of something says it in its place."""
+
+    source: Source
+
+    def summaries(
+        self, metrics: Collection[str], start_ms: int, end_ms: int, targets: Collection[str] | None = None
+    ) -> Summaries:
+        """Sealed hours that overlap the range."""
+        return self.source.summaries(metrics, start_ms, end_ms, targets)
+
+    def unsealed(self, start_ms: int, end_ms: int) -> list[int]:
+        """Hours of the range, rising, whose rows no summary tells yet, or not all of them."""
+        return self.source.unsealed(start_ms, end_ms)
+
+    def extent(self) -> tuple[int, int] | None:
+        """(first, last) instant outside of which nothing is stored; None where nothing is."""
+        return self.source.extent()
+
+    def forgotten(self, start_ms: int, end_ms: int) -> bool:
+        """Whether samples of the range were given up."""
+        return self.source.forgotten(start_ms, end_ms)
+
+    def step_ms(self) -> int:
+        """The shortest nominal interval of a target."""
+        return self.source.step_ms()

@@ -11,6 +11,7 @@ from dashboard.sources import Sources
 from telemetry import far
 from telemetry.frame import Frame, Sheet
 from telemetry.query import Query
+from telemetry.source import Through
 from telemetry.summary import HOUR_MS, Summaries
 
 MOST_CELLS = 4_000_000
@@ -64,10 +65,10 @@ def pace(sources: Sources, metrics: Collection[str], targets: Collection[str] | 
 
 
 @dataclass(frozen=True)
-class Guarded:
+class Guarded(Through):
     """A source for one query that refuses, with a ParameterError, to read what would be too much."""
 
-    sources: Sources
+    source: Sources
     pace: Pace
 
     @classmethod
@@ -78,14 +79,14 @@ class Guarded:
     def turn(self, query: Query) -> AbstractContextManager[object]:
         """What to hold while the answer is worked out."""
         large = self.pace.samples(query.start_ms, query.end_ms) > LARGE_CELLS
-        return self.sources.large if large else nullcontext()
+        return self.source.large if large else nullcontext()
 
     def frame(
         self, metrics: Collection[str], start_ms: int, end_ms: int, targets: Collection[str] | None = None
     ) -> Frame:
         """Samples with start ≤ tick ≤ end. What is silent now counts when it has been read."""
         self._afford(self.pace.samples(start_ms, end_ms), start_ms, end_ms)
-        frame = self.sources.frame(metrics, start_ms, end_ms, targets)
+        frame = self.source.frame(metrics, start_ms, end_ms, targets)
         self._afford(frame.values.size, start_ms, end_ms)
         return frame
 
@@ -95,7 +96,7 @@ class Guarded:
         """(start, end, values) of each of the ranges, which follow each other; of gauges and states."""
         for start, end in ranges:
             self._afford(self.pace.samples(start, end), start, end)
-        for start, end, sheet in self.sources.sheets(metrics, ranges, targets):
+        for start, end, sheet in self.source.sheets(metrics, ranges, targets):
             self._afford(sheet.values.size, start, end)
             yield start, end, sheet
 
@@ -119,12 +120,12 @@ class Guarded:
                 f"This would be made of {count:,} hours of {self.pace.series:,} series, expected at most "
                 f"{MOST_HOURS:,}; ask for at most {days:,} days, or name a node, an engine or a deployment."
             )
-        return self.sources.summaries(metrics, start_ms, end_ms, targets)
+        return super().summaries(metrics, start_ms, end_ms, targets)
 
     def unsealed(self, start_ms: int, end_ms: int) -> list[int]:
         """Hours of the range whose rows no summary tells yet, or not all of them. Refused where there are many: reading
         the rows of each takes a while, and they are about to be sealed."""
-        found = self.sources.unsealed(start_ms, end_ms, MOST_UNSEALED + 1)
+        found = self.source.unsealed(start_ms, end_ms, MOST_UNSEALED + 1)
         if len(found) > MOST_UNSEALED:
             raise ParameterError(
                 f"More than {MOST_UNSEALED} hours of this range are not sealed yet; the collector is about to do it: "
@@ -132,15 +133,3 @@ class Guarded:
                 503,
             )
         return found
-
-    def extent(self) -> tuple[int, int] | None:
-        """(first, last) instant outside of which nothing is stored; None where nothing is."""
-        return self.sources.extent()
-
-    def forgotten(self, start_ms: int, end_ms: int) -> bool:
-        """Whether samples of the range were given up."""
-        return self.sources.forgotten(start_ms, end_ms)
-
-    def step_ms(self) -> int:
-        """The shortest nominal interval of a target."""
-        return self.sources.step_ms()
