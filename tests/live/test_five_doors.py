@@ -19,31 +19,17 @@ from playwright.sync_api import Page, sync_playwright
 
 from dashboard import formatting
 from telemetry import catalog
-from telemetry.catalog import cluster, engine
-from telemetry.catalog import ratios as quotients
 from telemetry.model import Kind, Metric, Ratio, Scope
 from telemetry.near import answer
 from telemetry.query import Line, Query
 from tests.browser.conftest import CHROMIUM, FLAGS
 from tests.live.demo import Demo, Drawn, Entry, Moment, running
+from tests.web.test_five_doors import CELLS
 
 pytestmark = [pytest.mark.live, pytest.mark.xdist_group("whole-product")]
 
 QUESTIONS = 200
 FIRST_AFTER_MS, MOMENTS = 75_000, 3
-CELLS: Mapping[str, Metric | Ratio] = {
-    "requests.running": engine.REQUESTS_RUNNING,
-    "requests.waiting": engine.REQUESTS_WAITING,
-    "acceptance": quotients.ACCEPTANCE,
-    "accepted_length": quotients.ACCEPTED_LENGTH,
-    "kv": engine.KV_CACHE_USAGE,
-    "prefix_hits": quotients.PREFIX_HITS,
-    "power": cluster.CLUSTER_POWER,
-    "energy_per_token": quotients.ENERGY_PER_TOKEN,
-    "interconnect": cluster.CLUSTER_TRANSMIT,
-    "interconnect_per_token": quotients.INTERCONNECT_PER_TOKEN,
-    "prefill.throughput": quotients.PREFILL_TPS,
-}
 KEY_OF = {metric.name: key for key, metric in CELLS.items()}
 SCOPES = {
     Scope.NODE: ("node",),

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,24 +21,13 @@ from storage.errors import (
 )
 from storage.records import Batch, Event, Fact
 from storage.store import Store, open_store, refuse_claimed
+from tests.storage.on_server import database, engine
 from tests.storage.server import Server
 from tests.storage.worlds import NOW, SECOND, write
 
+__all__ = ["database", "engine"]
+
 Open = Callable[..., Store]
-
-
-@pytest.fixture
-def engine() -> str:
-    """The only one here."""
-    return "postgresql"
-
-
-@pytest.fixture
-def database(server: Server) -> Iterator[str]:
-    """A database of its own: its name."""
-    name = server.new()
-    yield name
-    server.run(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
 
 
 def asked(store: Store, query: str) -> list[tuple[object, ...]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import psycopg
@@ -23,24 +23,13 @@ from storage.errors import (
 )
 from storage.postgresql import Postgresql, refuse
 from storage.store import Store, open_store
+from tests.storage.on_server import database, engine
 from tests.storage.server import PASSWORD, QUOTED, Server
 from tests.storage.worlds import NOW, write
 
+__all__ = ["database", "engine"]
+
 Open = Callable[..., Store]
-
-
-@pytest.fixture
-def engine() -> str:
-    """The only one here."""
-    return "postgresql"
-
-
-@pytest.fixture
-def database(server: Server) -> Iterator[str]:
-    """A database of its own: its name."""
-    name = server.new()
-    yield name
-    server.run(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
 
 
 def test_who_may_only_read(server: Server, database: str) -> None:

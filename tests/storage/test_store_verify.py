@@ -69,61 +69,48 @@ def test_what_was_given_up_is_no_fault(store: Store) -> None:
     assert store.verify() == Report(hours=3, chunks=4, rows=3)
 
 
+def chunk(series: int, change: str, text: str | None) -> Spoil:
+    """A change of a row of a's chunks, and what is then said of it."""
+    name = ("x", TOKENS, "still", "never")[series - 1]
+    told = [] if text is None else [("chunk", f"the chunk of {name} of a {WHEN} {text}")]
+    return f"{change} WHERE series = {series} AND hour = {NOW}", told
+
+
+def summary(series: int, change: str, *wrong: str) -> Spoil:
+    """A change of a chunk's summary, and what of it is then wrong."""
+    text = f"does not agree with its summary: {', '.join(wrong)}" if wrong else None
+    return chunk(series, f"UPDATE chunk SET {change}", text)
+
+
+def clock(change: str, text: str) -> Spoil:
+    """A change of b's clock, and what is then said of it."""
+    return f"UPDATE clock SET {change} WHERE target = 'b' AND hour = {NOW}", [
+        ("clock", f"the clock of b {WHEN} {text}")
+    ]
+
+
+def row(change: str, text: str) -> Spoil:
+    """A change of b's row, and what is then said of it."""
+    told = f"the row of tick {NOW + (HOUR_S + 5) * SECOND} of b {text}"
+    return f"UPDATE hot SET {change} WHERE target = 'b'", [("row", told)]
+
+
 SPOILT: dict[str, Spoil] = {
-    "blob": (
-        f"UPDATE chunk SET data = substr(data, 2) WHERE series = 1 AND hour = {NOW}",
-        [("chunk", f"the chunk of x of a {WHEN} is damaged: its checksum is wrong")],
+    "blob": chunk(1, "UPDATE chunk SET data = substr(data, 2)", "is damaged: its checksum is wrong"),
+    "gone": chunk(3, "DELETE FROM chunk", "is missing"),
+    "format": chunk(
+        1, "UPDATE chunk SET codec = 'zstd.f64'", "is in a format that this version does not know: zstd.f64"
     ),
-    "gone": (
-        f"DELETE FROM chunk WHERE series = 3 AND hour = {NOW}",
-        [("chunk", f"the chunk of still of a {WHEN} is missing")],
-    ),
-    "format": (
-        f"UPDATE chunk SET codec = 'zstd.f64' WHERE series = 1 AND hour = {NOW}",
-        [("chunk", f"the chunk of x of a {WHEN} is in a format that this version does not know: zstd.f64")],
-    ),
-    "first": (
-        f"UPDATE chunk SET first = 0.5 WHERE series = 1 AND hour = {NOW}",
-        [("chunk", f"the chunk of x of a {WHEN} does not agree with its summary: first")],
-    ),
-    "unknown first": (
-        f"UPDATE chunk SET first = NULL WHERE series = 1 AND hour = {NOW}",
-        [("chunk", f"the chunk of x of a {WHEN} does not agree with its summary: first")],
-    ),
-    "several": (
-        f"UPDATE chunk SET n = 59, last = 1, min = -1, max = 99, sum = sum + 0.001 WHERE series = 1 AND hour = {NOW}",
-        [("chunk", f"the chunk of x of a {WHEN} does not agree with its summary: n, last, sum, min, max")],
-    ),
-    "sum within rounding": (f"UPDATE chunk SET sum = sum + 1e-10 WHERE series = 1 AND hour = {NOW}", []),
-    "counter's last": (
-        f"UPDATE chunk SET last = 178 WHERE series = 2 AND hour = {NOW}",
-        [("chunk", f"the chunk of {TOKENS} of a {WHEN} does not agree with its summary: last")],
-    ),
-    "counter's rates": (
-        f"UPDATE chunk SET min = 4, max = 3, seconds = -1 WHERE series = 2 AND hour = {NOW}",
-        [
-            (
-                "chunk",
-                f"the chunk of {TOKENS} of a {WHEN} does not agree with its summary: min above max, negative seconds",
-            )
-        ],
-    ),
-    "never": (
-        f"UPDATE chunk SET max = 1 WHERE series = 4 AND hour = {NOW}",
-        [("chunk", f"the chunk of never of a {WHEN} does not agree with its summary: max")],
-    ),
-    "clock's data": (
-        f"UPDATE clock SET data = NULL WHERE target = 'b' AND hour = {NOW}",
-        [("clock", f"the clock of b {WHEN} is damaged: its data is missing")],
-    ),
-    "clock's count": (
-        f"UPDATE clock SET n = 3 WHERE target = 'b' AND hour = {NOW}",
-        [("clock", f"the clock of b {WHEN} is damaged: it does not hold 3 numbers")],
-    ),
-    "clock's row": (
-        f"UPDATE clock SET last_tick = last_tick + 1 WHERE target = 'b' AND hour = {NOW}",
-        [("clock", f"the clock of b {WHEN} begins or ends elsewhere than its row says")],
-    ),
+    "first": summary(1, "first = 0.5", "first"),
+    "unknown first": summary(1, "first = NULL", "first"),
+    "several": summary(1, "n = 59, last = 1, min = -1, max = 99, sum = sum + 0.001", "n", "last", "sum", "min", "max"),
+    "sum within rounding": summary(1, "sum = sum + 1e-10"),
+    "counter's last": summary(2, "last = 178", "last"),
+    "counter's rates": summary(2, "min = 4, max = 3, seconds = -1", "min above max", "negative seconds"),
+    "never": summary(4, "max = 1", "max"),
+    "clock's data": clock("data = NULL", "is damaged: its data is missing"),
+    "clock's count": clock("n = 3", "is damaged: it does not hold 3 numbers"),
+    "clock's row": clock("last_tick = last_tick + 1", "begins or ends elsewhere than its row says"),
     "no clock": (
         f"DELETE FROM clock WHERE target = 'b' AND hour = {NOW}",
         [("chunk", "a chunk without a clock")],
@@ -139,18 +126,9 @@ SPOILT: dict[str, Spoil] = {
             ("chunk", f"the chunk of never of a {WHEN} is missing"),
         ],
     ),
-    "row's width": (
-        "UPDATE hot SET data = '[1, 2]' WHERE target = 'b'",
-        [("row", f"the row of tick {NOW + (HOUR_S + 5) * SECOND} of b does not fit its layout")],
-    ),
-    "row's text": (
-        "UPDATE hot SET data = '[1' WHERE target = 'b'",
-        [("row", f"the row of tick {NOW + (HOUR_S + 5) * SECOND} of b does not fit its layout")],
-    ),
-    "row's layout": (
-        "UPDATE hot SET layout = 1 WHERE target = 'b'",
-        [("row", f"the row of tick {NOW + (HOUR_S + 5) * SECOND} of b has no layout")],
-    ),
+    "row's width": row("data = '[1, 2]'", "does not fit its layout"),
+    "row's text": row("data = '[1'", "does not fit its layout"),
+    "row's layout": row("layout = 1", "has no layout"),
 }
 
 
