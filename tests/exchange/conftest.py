@@ -9,7 +9,8 @@ import pytest
 
 from dashboard.sources import Sources
 from pipeline.tail import Tail
-from tests.web.world import World
+from telemetry.catalog import gpu
+from tests.web.world import HEAD, NAN, World
 
 MakeSources = Callable[..., tuple[World, Sources]]
 
@@ -28,3 +29,15 @@ def make_sources(tmp_path: Path) -> Iterator[MakeSources]:
     yield make
     for world in made:
         world.close()
+
+
+@pytest.fixture
+def broken(make_sources: MakeSources) -> tuple[World, Sources]:
+    """Five minutes with a silent node, an engine that pauses, and a node that comes late."""
+    world, sources = make_sources(0)
+    world.set("spark-02", gpu.GPU_POWER, lambda number: NAN if number % 5 == 2 else 40.0 + number / 8)
+    world.away("spark-01", 70, 200)
+    world.away("spark-03", 1, 130)
+    world.away(HEAD, 100, 140)
+    world.run(1, 300)
+    return world, sources

@@ -9,23 +9,10 @@ from exchange import formats
 from exchange.estimate import estimate
 from exchange.extract import clipped, extract
 from exchange.watched import Watched
-from telemetry.catalog import gpu
 from telemetry.summary import HOUR_MS, hour_of
 from tests.exchange.conftest import MakeSources
 from tests.exchange.test_extract import MIXED, read, text
-from tests.web.world import HEAD, NAN, World, tick
-
-
-@pytest.fixture
-def broken(make_sources: MakeSources) -> tuple[World, Sources]:
-    """Five minutes with a silent node, an engine that pauses, and a node that comes late."""
-    world, sources = make_sources(0)
-    world.set("spark-02", gpu.GPU_POWER, lambda number: NAN if number % 5 == 2 else 40.0 + number / 8)
-    world.away("spark-01", 70, 200)
-    world.away("spark-03", 1, 130)
-    world.away(HEAD, 100, 140)
-    world.run(1, 300)
-    return world, sources
+from tests.web.world import World, tick
 
 
 @pytest.mark.parametrize("resolution", [{"raw": "1"}, {"step": "1s"}, {"step": "7s", "total": "1"}])

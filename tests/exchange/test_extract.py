@@ -30,7 +30,7 @@ from telemetry.model import Series
 from telemetry.query import Query
 from telemetry.summary import HOUR_MS, hour_of
 from tests.exchange.conftest import MakeSources
-from tests.web.world import DEPLOYMENT, HEAD, NAN, T0, World, tick
+from tests.web.world import DEPLOYMENT, HEAD, T0, World, tick
 
 MIXED = "gpu_power_watts,memory_used_bytes,generation_tokens_total,decode_tokens_per_second,gpu_energy_per_token_joules"
 
@@ -49,18 +49,6 @@ def table(sources: Sources, **given: str) -> list[Mapping[str, str]]:
 
 def numbers(rows: list[Mapping[str, str]], column: str) -> list[float]:
     return [float(row[column]) for row in rows if row[column]]
-
-
-@pytest.fixture
-def broken(make_sources: MakeSources) -> tuple[World, Sources]:
-    """Five minutes with a silent node, an engine that pauses, and a node that comes late."""
-    world, sources = make_sources(0)
-    world.set("spark-02", gpu.GPU_POWER, lambda number: NAN if number % 5 == 2 else 40.0 + number / 8)
-    world.away("spark-01", 70, 200)
-    world.away("spark-03", 1, 130)
-    world.away(HEAD, 100, 140)
-    world.run(1, 300)
-    return world, sources
 
 
 @pytest.mark.parametrize("resolution", [{"raw": "1"}, {"step": "20s"}, {"step": "7s", "layout": "long"}])
