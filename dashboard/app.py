@@ -21,11 +21,13 @@ ICON = "data:image/svg+xml," + quote(
     "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16' fill='none' stroke='#1a5fb8' stroke-width='2'>"
     "<circle cx='8' cy='8' r='6.5'/><path d='M8 8l3-3.5'/></svg>"
 )
-EXPLORE, MODULES = (
+EXPLORE, RUN, MODULES = (
     tuple(sorted(f"{folder}/{file.stem}" for file in (ASSETS / folder).glob("*.js") if file.stem != "boot"))
-    for folder in ("explore", "live")
+    for folder in ("explore", "run", "live")
 )
 """Modules that a page will import, so that the browser need not find them one by one."""
+RUN_BORROWS = ("colours", "draw", "format", "lines", "strip", "time")
+"""Modules of Explore that a run's page uses."""
 INDEX = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -57,7 +59,7 @@ class App(dash.Dash):
         page, status_code = page_at(flask.request.path, self.services)
         flask.after_this_request(lambda response: _with_status(response, status_code))
         assets = self.get_asset_url("").rstrip("/")
-        modules = (*MODULES, *(EXPLORE if flask.request.path == explore.PATH else ()))
+        modules = (*MODULES, *_more_modules(flask.request.path))
         preloads = "".join(f'<link rel="modulepreload" href="{assets}/{name}.js">\n' for name in modules)
         return INDEX.format(
             icon=ICON,
@@ -75,6 +77,13 @@ def _with_status(response: flask.Response, status_code: int) -> flask.Response:
     """Dash itself answers every address with 200."""
     response.status_code = status_code
     return response
+
+
+def _more_modules(path: str) -> tuple[str, ...]:
+    """Modules of a page that has its own."""
+    if path.startswith(run.PREFIX):
+        return (*RUN, *(f"explore/{name}" for name in RUN_BORROWS))
+    return EXPLORE if path == explore.PATH else ()
 
 
 def _plotly(path: str, prefix: str) -> str:
@@ -95,7 +104,7 @@ def create_app(services: Services, **options: Any) -> dash.Dash:
         use_pages=True,
         pages_folder="",
         assets_folder=str(ASSETS),
-        assets_path_ignore=["live", "explore", "runs"],
+        assets_path_ignore=["live", "explore", "runs", "run"],
         update_title=None,
         title="Tachograph",
         serve_locally=True,

@@ -27,6 +27,7 @@ from dashboard.run_numbers import RunNumbers
 from dashboard.services import Answer
 from dashboard.sources import Sources
 from pipeline.tail import Tail
+from runs.model import Run
 from storage.records import RunFilter
 from storage.store import Store
 from telemetry import catalog
@@ -158,13 +159,21 @@ class WebProcess:
         found: dict[str, Any] = plain(series_route.series(asked, self.sources))
         return found
 
-    def run(self, number: str) -> Answer | None:
+    def run(self, number: str, start: str = "", end: str = "") -> Answer | None:
         """As /api/v1/runs/ID, “live” for the newest that goes on; None where there is no such run."""
+        found = self._run(number)
+        given = {name: value for name, value in (("start", start), ("end", end)) if value}
+        return None if found is None else runs_route.one(self.sources, self.run_numbers, found, given)
+
+    def run_moment(self, number: str, at: str) -> Answer | None:
+        """As /api/v1/runs/ID/moment."""
+        found = self._run(number)
+        return None if found is None else runs_route.moment_of(self.sources, found, {"at": at})
+
+    def _run(self, number: str) -> Run | None:
         if number == LIVE_RUN:
-            found = next(iter(self.sources.store.runs(RunFilter(live=True))), None)
-        else:
-            found = self.sources.store.run(int(number)) if number.isdecimal() and len(number) < 10 else None
-        return None if found is None else runs_route.one(self.sources, self.run_numbers, found, {})
+            return next(iter(self.sources.store.runs(RunFilter(live=True))), None)
+        return self.sources.store.run(int(number)) if number.isdecimal() and len(number) < 10 else None
 
     def absences(self) -> Answer:
         """As /api/v1/absences: those of the last day."""

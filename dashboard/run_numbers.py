@@ -66,7 +66,7 @@ class RunNumbers:
             lasts = run.end_ms is not None or (end_ms is not None and end_ms < now - LIVE_MS)
             if known is not None and (lasts or now - known[0] < LIVE_MS):
                 return known[1]
-            found = self._worked_out(run, *_within(run, start_ms, end_ms, now))
+            found = self._worked_out(run, *within(run, start_ms, end_ms, now))
             self._kept.pop(key, None)
             self._kept[key] = (now, found)
             while len(self._kept) > MOST_KEPT:
@@ -113,7 +113,7 @@ class RunNumbers:
         ]
 
 
-def _within(run: Run, start_ms: int | None, end_ms: int | None, now_ms: int) -> tuple[int, int]:
+def within(run: Run, start_ms: int | None, end_ms: int | None, now_ms: int) -> tuple[int, int]:
     """The stretch that is asked for, as far as it lies in the run's window; ValueError where nothing does."""
     low, high = run.window(now_ms)
     start = low if start_ms is None else max(start_ms, run.start_ms)

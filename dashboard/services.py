@@ -40,5 +40,8 @@ class Services(Protocol):
     def absences(self) -> Answer:
         """{absences: [{target, metric, from, to, reason}]}, newest first, as /api/v1/absences; `to` None: it lasts."""
 
-    def run(self, number: str) -> Answer | None:
+    def run(self, number: str, start: str = "", end: str = "") -> Answer | None:
         """{run, stretch, why, fingerprint, summary, marks, events}, as /api/v1/runs/ID; None: there is no such run."""
+
+    def run_moment(self, number: str, at: str) -> Answer | None:
+        """{at, why, nodes}, as /api/v1/runs/ID/moment; None: there is no such run."""

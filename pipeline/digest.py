@@ -8,20 +8,25 @@ from typing import Any
 
 import numpy as np
 
+from runs.compare.cells import cut
 from runs.entries import Section, find
 from runs.fingerprint import Fingerprint
 from runs.identify import identify
 from runs.model import Run
-from runs.reader import Reader, StoreReader
+from runs.reader import LEAD_MS, Reader, StoreReader
 from runs.stretch import names
 from runs.subject import Subject
 from runs.summary import summarise
 from storage.store import Store
-from telemetry.catalog import cluster, gpu
+from telemetry import ratios
+from telemetry.catalog import cluster, engine, gpu
+from telemetry.catalog import ratios as quotients
 from telemetry.frame import Floats, Frame
-from telemetry.model import Series
+from telemetry.model import Ratio, Series
 
 SUMMARY, HEADLINE, FINGERPRINT, CHARTS, EVENTS = "summary", "headline", "fingerprint", "charts", "events"
+CELLS = "cells"
+"""What comparisons are made of."""
 HEADLINES = (
     "speed.decode_mean",
     "speed.decode_peak",
@@ -48,7 +53,13 @@ CHARTED = (
     gpu.GPU_POWER,
     gpu.GPU_SM_CLOCK,
     gpu.GPU_TEMPERATURE,
+    gpu.GPU_UTILIZATION,
+    engine.REQUESTS_WAITING,
+    engine.KV_CACHE_USAGE,
+    engine.ENGINE_PHASE,
 )
+CHARTED_RATIOS = (quotients.MEMORY_USE, quotients.INTERCONNECT_TRANSMIT)
+"""Of each node as a whole."""
 MOST_TICKS = 400_000
 """Readings of all targets that one summary reads: seven hours of sixteen nodes; 130 MiB while it is worked out."""
 CUT = "the run is longer than can be read at once, so its numbers are of its last {}; choose a stretch for others"
@@ -121,6 +132,7 @@ def parts(store: Store, run: Run) -> dict[str, Any]:
         HEADLINE: headline(found.summary),
         FINGERPRINT: found.fingerprint.to_json(),
         CHARTS: charts(store, run, found.fingerprint),
+        CELLS: cut(subject_of(store, run, found.start_ms, found.end_ms), StoreReader(store)).to_json(),
         EVENTS: [
             {"t": one.at_ms, "target": one.target, "kind": one.kind, "text": one.text}
             for one in store.events(run.start_ms, run.end_ms)
@@ -131,26 +143,43 @@ def parts(store: Store, run: Run) -> dict[str, Any]:
 def charts(store: Store, run: Run, printed: Fingerprint) -> dict[str, Any]:
     """{start, step_ms, series: [{metric, target, labels, v}]}: means of 10 s, or of more where that is many points.
 
-    Of the deployment, the cluster, and the nodes that took part; null where nothing is known. Counters: the last value.
+    Of the deployment, its engines, the cluster, and the nodes that took part; null where nothing is known. Counters and
+    phases: the last value.
     """
     assert run.end_ms is not None, "of a run that ended"
     wide = -(-(run.end_ms - run.start_ms + 1) // (MOST_POINTS * CHART_MS)) * CHART_MS
     step, count = wide, (run.end_ms - run.start_ms) // wide + 1
     nodes = printed.find("nodes")
     targets = [f"{cluster.DEPLOYMENT_PREFIX}{run.deployment}", cluster.CLUSTER_TARGET]
-    targets += nodes.value.split(", ") if nodes is not None else []
+    members = nodes.value.split(", ") if nodes is not None else []
+    targets += [*members, *sorted({one.target for one in run.engines})]
+    engines = {one.target for one in run.engines}
     lines: dict[Series, Floats] = {}
     for low in range(0, count, SLICE_MS // step or 1):
         high = min(low + (SLICE_MS // step or 1), count)
-        begin = run.start_ms + low * step
-        frame = store.frame(names(CHARTED), targets, begin, min(run.start_ms + high * step - 1, run.end_ms))
-        for series, values in zip(frame.series, _means(frame, begin, step, high - low), strict=True):
-            lines.setdefault(series, np.full(count, np.nan))[low:high] = values
+        begin, end = run.start_ms + low * step, min(run.start_ms + high * step - 1, run.end_ms)
+        frame = store.frame(names(CHARTED), targets, begin, end)
+        for part in (frame, *(_of_nodes(store, ratio, members, begin, end) for ratio in CHARTED_RATIOS)):
+            for series, values in zip(part.series, _means(part, begin, step, high - low), strict=True):
+                if series.target not in engines or any(one.owns(series) for one in run.engines):
+                    lines.setdefault(series, np.full(count, np.nan))[low:high] = values
     return {
         "start": run.start_ms,
         "step_ms": step,
         "series": [_line(one, lines[one]) for one in sorted(lines, key=_order)],
     }
+
+
+def _of_nodes(store: Store, ratio: Ratio, nodes: Sequence[str], begin: int, end: int) -> Frame:
+    """A quotient of each node at each tick, as a frame."""
+    lead = int(ratio.window_s * 1000) + LEAD_MS
+    frame = store.frame(ratios.stored_names(ratio), nodes, begin - lead, end)
+    found = ratios.evaluate(ratio, frame, lambda series: series.target)
+    inside = (frame.ticks >= begin) & (frame.ticks <= end)
+    rows = {str(name): values[inside] for name, values in found.items()}
+    values = np.array(list(rows.values())).reshape(len(rows), int(inside.sum()))
+    series = tuple(Series(name, ratio.name, ()) for name in rows)
+    return Frame(frame.ticks[inside], series, values, values, np.zeros(values.shape, dtype=bool), np.ones(len(rows)))
 
 
 def _means(frame: Frame, begin: int, step: int, count: int) -> Floats:
@@ -167,7 +196,7 @@ def _means(frame: Frame, begin: int, step: int, count: int) -> Floats:
     return found
 
 
-COUNTERS = names((cluster.PREFILL_TOKENS, cluster.PREFILL_SECONDS))
+COUNTERS = names((cluster.PREFILL_TOKENS, cluster.PREFILL_SECONDS, engine.ENGINE_PHASE))
 
 
 def _order(series: Series) -> tuple[str, str, tuple[tuple[str, str], ...]]:

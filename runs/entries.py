@@ -19,6 +19,7 @@ class Entry:
 
     value: in the base unit; None is not known, and the note says why. relation: "<" or ">" where the value is a bound.
     count: observations it rests on, None where there is no such number. note: what touches it, "" nothing.
+    since, until: from when to when it was so, epoch milliseconds; None: from the start, or up to the end.
     """
 
     key: str
@@ -30,11 +31,14 @@ class Entry:
     definition: str = ""
     of: str = ""
     relation: str = "="
+    since: int | None = None
+    until: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; what is not said is left out."""
         data: dict[str, Any] = {"key": self.key, "label": self.label, "value": self.value, "unit": self.unit.value}
-        told = {"count": self.count, "note": self.note, "definition": self.definition, "of": self.of}
+        told: dict[str, Any] = {"count": self.count, "note": self.note, "definition": self.definition, "of": self.of}
+        told |= {"since": self.since, "until": self.until}
         data |= {name: value for name, value in told.items() if value not in (None, "")}
         return data if self.relation == "=" else {**data, "relation": self.relation}
 

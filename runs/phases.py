@@ -13,7 +13,7 @@ from runs.stretch import Stretch, of
 from telemetry import ratios
 from telemetry.catalog import engine
 from telemetry.counters import NOMINAL_PER_GAP
-from telemetry.frame import Floats, Frame
+from telemetry.frame import Floats, Frame, Ints
 from telemetry.grid import largest
 from telemetry.model import Fold, Metric, Unit, part
 from telemetry.phases import Phase
@@ -153,19 +153,26 @@ def phases(stretch: Stretch) -> dict[Phase, float]:
     """Seconds in each phase, in `ORDER`; together the length of the stretch. Phases that were not are left out."""
     frame = of(stretch.engines, engine.ENGINE_PHASE)
     seconds = _seconds(frame, stretch)
-    ticks = frame.ticks.astype(np.float64)
-    held = ratios.hold(frame.values, frame.gap_ms, ticks, ~np.isnan(frame.at_ms))
-    rank = np.full(len(Phase) + 1, len(ORDER) - 1)
-    rank[[phase.value for phase in ORDER]] = np.arange(len(ORDER))
-    codes = np.where(np.isnan(held), Phase.UNKNOWN.value, held).astype(np.int64)
-    first = rank[codes].min(axis=0) if len(held) else np.full(len(seconds), len(ORDER) - 1)
-    spent = np.bincount(first, weights=seconds, minlength=len(ORDER))
+    spent = np.bincount(busiest(frame), weights=seconds, minlength=len(ORDER))
     found = dict(zip(ORDER, spent.tolist(), strict=True))
     found[Phase.UNKNOWN] += max(stretch.subject.seconds - float(seconds.sum()), 0.0)
     for phase, length in _away(stretch, found[Phase.UNKNOWN]):
         found[phase] += length
         found[Phase.UNKNOWN] -= length
     return {phase: length for phase, length in found.items() if length > 1e-9}
+
+
+def busiest(frame: Frame) -> Ints:
+    """Place in `ORDER` of what the deployment does at each tick: the first of what its engines do.
+
+    frame: the phases of its engines.
+    """
+    ticks = frame.ticks.astype(np.float64)
+    held = ratios.hold(frame.values, frame.gap_ms, ticks, ~np.isnan(frame.at_ms))
+    rank = np.full(len(Phase) + 1, len(ORDER) - 1)
+    rank[[phase.value for phase in ORDER]] = np.arange(len(ORDER))
+    codes = np.where(np.isnan(held), Phase.UNKNOWN.value, held).astype(np.int64)
+    return rank[codes].min(axis=0) if len(held) else np.full(len(ticks), len(ORDER) - 1)
 
 
 def _away(stretch: Stretch, unknown_s: float) -> list[tuple[Phase, float]]:

@@ -8,7 +8,10 @@ from typing import Any
 
 from dashboard.api import parameters
 from dashboard.api.parameters import ParameterError
-from dashboard.run_numbers import RunNumbers
+from dashboard.run_moment import moment
+from dashboard.run_numbers import RunNumbers, within
+from dashboard.run_timeline import READINGS, Notes, node_lines, timeline
+from dashboard.run_view import View
 from dashboard.sources import Sources
 from pipeline import orders
 from runs.model import Run
@@ -16,6 +19,7 @@ from storage.records import RunFilter
 
 KNOWN = ("deployment", "state", "baseline", "pinned", "tag", "label", "text", "start", "end", "limit", "offset")
 DEFAULT_LIMIT, MOST = 1_000, 10_000
+DEFAULT_POINTS, MOST_POINTS = 600, 2_000
 WAIT_S, LOOK_S = 4.0, 0.05
 """How long an answer waits for the collector to carry an order out, and how often it looks."""
 SILENT = "The collector has not carried this out yet: it is busy, or does not run."
@@ -87,12 +91,7 @@ def listed(sources: Sources, numbers: RunNumbers, given: Mapping[str, str]) -> d
 
 def one(sources: Sources, numbers: RunNumbers, run: Run, given: Mapping[str, str]) -> dict[str, Any]:
     """{run, stretch, why, fingerprint, summary, marks, events} of a run, or of a stretch of it."""
-    now = sources.now_ms()
-    start, end = (parameters.instant_ms(name, given[name], now) if name in given else None for name in ("start", "end"))
-    try:
-        found = numbers.of(run, start, end)
-    except ValueError as error:
-        raise ParameterError(f"{str(error)[0].upper()}{str(error)[1:]}.") from error
+    found = numbers.of(run, *stretch(sources, run, given))
     return {
         "run": run_json(run),
         "stretch": [found.start_ms, found.end_ms],
@@ -102,6 +101,50 @@ def one(sources: Sources, numbers: RunNumbers, run: Run, given: Mapping[str, str
         "marks": [{"t": mark.at_ms, "kind": mark.kind, "text": mark.text} for mark in sources.store.marks(run.id)],
         "events": numbers.events(run),
     }
+
+
+def stretch(sources: Sources, run: Run, given: Mapping[str, str]) -> tuple[int | None, int | None]:
+    """The instants that parameters name, None where they name none; ParameterError where nothing lies between."""
+    now = sources.now_ms()
+    start, end = (parameters.instant_ms(name, given[name], now) if name in given else None for name in ("start", "end"))
+    try:
+        within(run, start, end, now)
+    except ValueError as error:
+        raise ParameterError(f"{str(error)[0].upper()}{str(error)[1:]}.") from error
+    return start, end
+
+
+def _view(sources: Sources, run: Run, given: Mapping[str, str]) -> View:
+    points = parameters.integer("points", given.get("points", str(DEFAULT_POINTS)), 2, MOST_POINTS)
+    start, end = within(run, *stretch(sources, run, given), sources.now_ms())
+    return View(sources, run, start, end, points)
+
+
+def timeline_of(
+    sources: Sources, numbers: RunNumbers, notes: Notes, run: Run, given: Mapping[str, str]
+) -> dict[str, Any]:
+    """What the page of a run draws on its one time axis."""
+    reading = parameters.one_of("map", given.get("map", next(iter(READINGS))), list(READINGS))
+    return timeline(_view(sources, run, given), numbers, notes, READINGS[reading])
+
+
+def node_of(sources: Sources, run: Run, given: Mapping[str, str]) -> dict[str, Any]:
+    """Lines of one node of a run."""
+    view = _view(sources, run, given)
+    if "name" not in given:
+        raise ParameterError("Parameter “name” is missing, expected a node's name.")
+    return node_lines(view, parameters.one_of("name", given["name"], view.nodes))
+
+
+def moment_of(sources: Sources, run: Run, given: Mapping[str, str]) -> dict[str, Any]:
+    """All nodes of a run at one instant."""
+    if "at" not in given:
+        raise ParameterError("Parameter “at” is missing, expected an instant of the run.")
+    now = sources.now_ms()
+    at = parameters.instant_ms("at", given["at"], now)
+    if not run.start_ms <= at <= (now if run.end_ms is None else run.end_ms):
+        raise ParameterError("Parameter “at” does not lie in the run.")
+    return moment(View(sources, run, *run.window(now), MOST_POINTS), at)
 
 
 def order(sources: Sources, given: Any) -> tuple[dict[str, Any], int]:

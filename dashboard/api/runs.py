@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from flask import Blueprint, Response, request
 
+from dashboard.api.notes import Annotations
 from dashboard.api.parameters import ParameterError
 from dashboard.api.routes import answer, arguments
-from dashboard.api.run_answers import KNOWN, listed, one, order, outcome
+from dashboard.api.run_answers import KNOWN, listed, moment_of, node_of, one, order, outcome, timeline_of
 from dashboard.run_numbers import RunNumbers
 from dashboard.security import refusal
 from dashboard.sources import Sources
@@ -17,7 +18,8 @@ BODY_CAP_BYTES = 16 * 1024
 
 
 def register(routes: Blueprint, sources: Sources, numbers: RunNumbers) -> None:
-    """Add `/runs`, `/runs/ID`, `/runs/ID/charts` and `/runs/commands`."""
+    """Add `/runs`, `/runs/ID` with its charts, timeline, nodes and moments, and `/runs/commands`."""
+    notes = Annotations(sources.store).between
 
     def known(number: int) -> Run:
         run = sources.store.run(number)
@@ -41,6 +43,21 @@ def register(routes: Blueprint, sources: Sources, numbers: RunNumbers) -> None:
         if part is None:
             raise ParameterError(f"Run {number} has no charts yet; ask /api/v1/series.", 404)
         return answer(part[1])
+
+    @routes.get("/runs/<int:number>/timeline")
+    def get_timeline(number: int) -> Response:
+        given = arguments(("start", "end", "points", "map"))
+        return answer(timeline_of(sources, numbers, notes, known(number), given))
+
+    @routes.get("/runs/<int:number>/node")
+    def get_run_node(number: int) -> Response:
+        given = arguments(("name", "start", "end", "points"))
+        return answer(node_of(sources, known(number), given))
+
+    @routes.get("/runs/<int:number>/moment")
+    def get_moment(number: int) -> Response:
+        given = arguments(("at",))
+        return answer(moment_of(sources, known(number), given))
 
     @routes.post("/runs/commands")
     def command() -> Response:

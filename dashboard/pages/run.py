@@ -1,29 +1,38 @@
-"""One run: its numbers with their definitions, node by node, what it ran on, and what people say of it."""
+"""One run: its numbers with their definitions, node by node, what it ran on, and what people say of it.
+
+The timeline, and which stretch, node and moment are looked at, is `assets/run`; the parts here are fragments that it
+asks for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
 import dash
+import orjson
 from dash import dcc, html
 from dash.development.base_component import Component
 
 from dashboard import formatting
-from dashboard.components.fragment import fragment, serve
-from dashboard.components.latest import number_cell, value_cell
+from dashboard.api.parameters import ParameterError
+from dashboard.components.fragment import serve
+from dashboard.components.run_entries import Entry, entries, value
 from dashboard.components.run_forms import controls
+from dashboard.components.run_moment import moment
+from dashboard.components.run_nodes import node, nodes, of_node
 from dashboard.components.table import Content, Row, pairs, panel, table
+from dashboard.live.fleet import MAP
+from dashboard.pages.explore import configuration
 from dashboard.services import Services
-from telemetry.catalog import gpu
+from telemetry.catalog import engine, gpu
 from telemetry.catalog import ratios as quotients
 from telemetry.model import Unit
 
 PREFIX = "/runs/"
 LIVE = "live"
 """In place of a number: the newest run that goes on."""
-REFRESH_MS = 5_000
 HEADLINES = (
     ("speed", "decode_mean"),
     ("speed", "decode_peak"),
@@ -35,49 +44,16 @@ HEADLINES = (
     ("nodes", "took_part"),
 )
 EXPLORED = (quotients.DECODE_TPS, gpu.GPU_UTILIZATION, gpu.GPU_POWER, quotients.INTERCONNECT_TRANSMIT)
-ON = "_on"
-"""Ends the keys of a node's own entries."""
-PER_NODE = (
-    ("utilization_mean", "Utilisation"),
-    ("power_mean", "Power"),
-    ("power_max", "Power, most"),
-    ("temperature_mean", "Temperature"),
-    ("temperature_max", "Temperature, most"),
-    ("clock_min", "Clock, least"),
-    ("clock_mean", "Clock"),
-    ("throttled", "Throttled"),
+EXPORTED = (
+    quotients.DECODE_TPS,
+    engine.REQUESTS_RUNNING,
+    engine.REQUESTS_WAITING,
+    engine.KV_CACHE_USAGE,
+    engine.ENGINE_PHASE,
+    *(reading.metric for reading in MAP),
 )
-APART = 0.01
-"""A node that differs by less than this share from the middle one is not named."""
-Entry = Mapping[str, Any]
+"""What the files of a run hold: what its timeline shows."""
 Answer = Mapping[str, Any]
-
-
-def value(entry: Entry) -> Component:
-    """An entry's value with its unit, a bound with its sign; a dash with the reason where it is not known."""
-    number, unit = formatting.show(entry["value"], Unit(entry["unit"]))
-    sign = "" if entry.get("relation", "=") == "=" else f"{entry['relation']}\u00a0"
-    known = number != formatting.UNKNOWN_TEXT
-    return value_cell(sign + number, unit, "ok" if known else "unknown", "" if known else entry.get("note", ""))
-
-
-def named(entry: Entry) -> Component:
-    """An entry's label, which tells on hover, and on one click, how the number is worked out."""
-    label = f"{entry['label']} · {entry['of']}" if entry.get("of") else entry["label"]
-    text = entry.get("definition", "")
-    return html.Details([html.Summary(label, title=text), html.P(text)], className="definition")
-
-
-def entries(found: Sequence[Entry], caption: str) -> Component:
-    """Numbers of a section."""
-    rows = [
-        Row(
-            named(one),
-            [value(one), number_cell(one.get("count"), Unit.COUNT) if "count" in one else "", one.get("note", "")],
-        )
-        for one in found
-    ]
-    return table(("", "Value", "Of", "Note"), rows, caption, "entries")
 
 
 def sections(summary: Sequence[Mapping[str, Any]]) -> list[Component]:
@@ -86,54 +62,19 @@ def sections(summary: Sequence[Mapping[str, Any]]) -> list[Component]:
     for section in summary:
         shown = [one for one in section["entries"] if not (section["key"] == "nodes" and of_node(one))]
         if shown:
-            found.append(panel(section["label"], entries(shown, section["label"])))
+            found.append(panel(section["label"], *numbers(shown, section["label"])))
     return found
 
 
-def of_node(entry: Entry) -> bool:
-    """Whether an entry of the section of nodes is of one node."""
-    return str(entry["key"]).endswith(ON)
-
-
-def nodes(summary: Sequence[Mapping[str, Any]]) -> Component | None:
-    """Node by node; the slowest and the hottest are named."""
-    section = next((one for one in summary if one["key"] == "nodes"), None)
-    found: dict[str, dict[str, Entry]] = {}
-    for one in section["entries"] if section is not None else ():
-        if of_node(one):
-            found.setdefault(one["of"], {})[one["key"].removesuffix(ON)] = one
-    if not found:
-        return None
-    slow, hot = extreme(found, "clock_mean", least=True), extreme(found, "temperature_max", least=False)
-    rows = []
-    for name, own in sorted(found.items()):
-        marks = [mark for mark, who in (("slowest", slow), ("hottest", hot)) if who == name]
-        head = html.Span([dcc.Link(name, href=f"/node/{name}"), *(html.Span(one, className="tag") for one in marks)])
-        rows.append(Row(head, [value(own[key]) if key in own else "" for key, _ in PER_NODE]))
-    said = html.P(told(found, slow, hot), className="note")
-    return panel("Node by node", said, table(("Node", *(label for _, label in PER_NODE)), rows, "Nodes of the run"))
-
-
-def extreme(found: Mapping[str, Mapping[str, Entry]], key: str, *, least: bool) -> str:
-    """The node with the least, or largest, value; "" where it stands out from the middle one by less than `APART`."""
-    known = {name: own[key]["value"] for name, own in found.items() if key in own and own[key]["value"] is not None}
-    if len(known) < 2:
-        return ""
-    name = (min if least else max)(sorted(known), key=lambda one: known[one])
-    middle = sorted(known.values())[len(known) // 2]
-    return name if abs(known[name] - middle) >= APART * abs(middle) and known[name] != middle else ""
-
-
-def told(found: Mapping[str, Mapping[str, Entry]], slow: str, hot: str) -> str:
-    """By how much they stand out, in words."""
-    parts = []
-    for name, key, words in ((slow, "clock_mean", "Slowest"), (hot, "temperature_max", "Hottest")):
-        if name:
-            known = sorted(own[key]["value"] for own in found.values() if key in own and own[key]["value"] is not None)
-            one, middle = found[name][key], known[len(known) // 2]
-            shown, usual = (formatting.text(number, Unit(one["unit"])) for number in (one["value"], middle))
-            parts.append(f"{words}: {name}, {shown} where the middle node has {usual}.")
-    return " ".join(parts) or "No node stands out."
+def numbers(shown: Sequence[Entry], label: str) -> list[Component]:
+    """Numbers of a section; those of single nodes and cages behind one click."""
+    single = [one for one in shown if of_node(one) or str(one["key"]).startswith("cage_")]
+    whole = [one for one in shown if one not in single]
+    parts = [entries(whole, label)] if whole else []
+    if single:
+        more = html.Summary(f"Each by itself: {len(single)} numbers")
+        parts.append(html.Details([more, entries(single, f"{label}, each by itself")], className="each"))
+    return parts
 
 
 def fingerprint(found: Sequence[Mapping[str, Any]]) -> Component:
@@ -184,6 +125,17 @@ def explore(run: Mapping[str, Any], stretch: Sequence[int]) -> Component:
     return dcc.Link("Open in Explore", href=f"/explore?{urlencode(query, safe=',')}", className="plain")
 
 
+def files(stretch: Sequence[int]) -> list[Component]:
+    """The run or its stretch as files, with every sample of its metrics."""
+    query = urlencode(
+        {"metric": ",".join(one.name for one in EXPORTED), "start": stretch[0], "end": stretch[1], "raw": 1}, safe=","
+    )
+    return [
+        html.A(label, href=f"/api/v1/export.{form}?{query}", className="plain", title="Every sample of this stretch")
+        for label, form in (("CSV", "csv"), ("Parquet", "parquet"))
+    ]
+
+
 def head(found: Answer) -> Component:
     """Name, state, and when it was."""
     run = found["run"]
@@ -196,7 +148,10 @@ def head(found: Answer) -> Component:
     when = html.P(
         [html.Time("", **{"data-instant": str(run["start"])}), " – ", *until, f" · {why}"], className="dimmed"
     )
-    way = html.Div([explore(run, found["stretch"]), dcc.Link("All runs", href="/runs")], className="neighbours")
+    way = html.Div(
+        [explore(run, found["stretch"]), *files(found["stretch"]), dcc.Link("All runs", href="/runs")],
+        className="neighbours",
+    )
     return html.Div(
         [html.H1(run["name"]), *(html.Span(one, className="tag") for one in chips), when, way], className="page-head"
     )
@@ -215,35 +170,55 @@ def headlines(summary: Sequence[Mapping[str, Any]]) -> Component:
     return html.Section(cards, className="panel headlines", **{"aria-label": "Key numbers"})
 
 
-def body(found: Answer | None, name: str) -> tuple[list[Component], int]:
-    """Everything of a run, and the HTTP status."""
-    if found is None:
-        title = "No run goes on" if name == LIVE else f"There is no run {name[:20]}"
-        gone = [html.H1(title), html.P(dcc.Link("All runs", href="/runs"))]
-        return [html.Section(gone, className="panel lost")], 200 if name == LIVE else 404
+def lost(name: str) -> Component:
+    """In place of a run that there is not."""
+    title = "No run goes on" if name == LIVE else f"There is no run {name[:20]}"
+    return html.Section([html.H1(title), html.P(dcc.Link("All runs", href="/runs"))], className="panel lost")
+
+
+def top(found: Answer) -> list[Component]:
+    """What stands above the timeline: name, state, and the key numbers."""
     run, summary = found["run"], found["summary"]
     parts = [head(found)]
     if found["why"]:
         parts.append(html.P(f"{found['why'][0].upper()}{found['why'][1:]}.", className="panel note"))
     if run["note"]:
         parts.append(html.P(run["note"], className="panel run-note"))
+    return [*parts, headlines(summary)] if summary else parts
+
+
+def rest(found: Answer) -> list[Component]:
+    """What stands below it: every number, what can be done, what it ran on, what happened."""
+    run, summary = found["run"], found["summary"]
     each = nodes(summary)
-    parts += [headlines(summary)] if summary else []
-    parts += [controls(run)]
-    parts += [each] if each is not None else []
-    parts.append(
-        html.Div([*sections(summary), panel("Ran on", fingerprint(found["fingerprint"]))], className="sections")
-    )
-    return [*parts, panel("Marks and events", marks(found))], 200
+    parts = [*([each] if each is not None else []), panel("Marks and events", marks(found))]
+    ran_on = panel("Ran on", fingerprint(found["fingerprint"]))
+    return [*parts, html.Div([*sections(summary), ran_on], className="sections"), controls(run)]
 
 
 def page(number: str) -> Component:
-    """The page: one fragment, and the script that carries out what people do."""
-    return html.Div([fragment("run", REFRESH_MS, run=number)], className="page run", **{"data-run-page": number})
+    """The page: the place that `assets/run` fills, and the formatter's tables for what it writes by itself."""
+    known = configuration()
+    tables = {name: known[name] for name in ("ladders", "seconds", "words")}
+    data = {"data-run-page": number, "data-run-tables": orjson.dumps(tables).decode()}
+    return html.Div(
+        html.P("Loading the run", className="run-wait note"),
+        className="page run",
+        **data,
+    )
+
+
+def part(make: Callable[[Answer], Any], answer: Callable[[], Answer | None], missing: Any) -> tuple[Any, int]:
+    """A part of the page, and the HTTP status; where the question makes no sense, the sentence that says so."""
+    try:
+        found = answer()
+    except ParameterError as error:
+        return [html.P(str(error), className="panel note")], 404
+    return (missing, 404) if found is None else (make(found), 200)
 
 
 def register(app: dash.Dash, services: Services) -> None:
-    """Bind the page to /runs/ID and its content to the services."""
+    """Bind the page to /runs/ID and its parts to the services."""
     dash.register_page(
         "run",
         path_template=f"{PREFIX}<number>",
@@ -251,4 +226,20 @@ def register(app: dash.Dash, services: Services) -> None:
         name="Run",
         layout=lambda number="", **_: page(number),
     )
-    serve(app.server, "run", lambda number: body(services.run(number), number), "run")
+
+    def above(run: str, start: str, end: str) -> tuple[Any, int]:
+        return part(top, lambda: services.run(run, start, end), [lost(run)])
+
+    def below(run: str, start: str, end: str) -> tuple[Any, int]:
+        return part(rest, lambda: services.run(run, start, end), [])
+
+    def one_node(run: str, name: str, start: str, end: str) -> tuple[Any, int]:
+        return part(lambda found: [node(found["summary"], name)], lambda: services.run(run, start, end), [])
+
+    def then(run: str, at: str, name: str) -> tuple[Any, int]:
+        return part(lambda found: [moment(found, name)], lambda: services.run_moment(run, at), [])
+
+    serve(app.server, "run", above, "run", "start", "end")
+    serve(app.server, "run-more", below, "run", "start", "end")
+    serve(app.server, "run-node", one_node, "run", "node", "start", "end")
+    serve(app.server, "run-moment", then, "run", "at", "node")

@@ -47,6 +47,7 @@ function fill(place, html) {
   template.innerHTML = html;
   morph(place, template.content);
   writeInstants(place);
+  place.dispatchEvent(new Event("filled"));
 }
 
 function places(address) {
@@ -79,6 +80,7 @@ function forgetGone() {
   for (const place of filled) {
     if (place.isConnected) continue;
     filled.delete(place);
+    place.filled = undefined;
     place.replaceChildren();
   }
 }

@@ -20,7 +20,7 @@ const MINUTES = 15, KEEP_MS = MINUTES * 60000, AGE_MS = 1000;
 const VIEWS = [Plots, FleetMap, Cards, Tiles];
 const state = new State();
 const waiting = [];
-let charts = null, faults = null, explore = null, runs = null, views = [], root = null, linked = true, drawn = 0, cost = 0, asked = false, fresh = null;
+let charts = null, faults = null, explore = null, runs = null, run = null, views = [], root = null, linked = true, drawn = 0, cost = 0, asked = false, fresh = null;
 
 function mount(next) {
   if (next === root) return;
@@ -48,6 +48,12 @@ function mountExplore(place) {
 function mountRuns(place) {
   if (place) runs ??= import("../runs/list.js");
   runs?.then(({ mount }) => mount(place));
+}
+
+// And those of a run's page.
+function mountRun(place) {
+  if (place) run ??= import("../run/main.js");
+  run?.then(({ mount }) => mount(place, () => state.message?.tick ?? null));
 }
 
 function draw() {
@@ -101,6 +107,7 @@ function watch() {
     mountCharts(entry.querySelector("[data-series-node]"));
     mountExplore(entry.querySelector("[data-explore]") ?? first?.querySelector("[data-explore]") ?? null);
     mountRuns(entry.querySelector("[data-runs]"));
+    mountRun(entry.querySelector("[data-run-page]") ?? first?.querySelector("[data-run-page]") ?? null);
     lookForFragments();
     const panel = entry.querySelector("[data-faults]");
     if (panel) faults ??= new Faults(panel, () => state.message?.nodes.map((node) => node.name) ?? []);

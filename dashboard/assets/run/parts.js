@@ -1,0 +1,50 @@
+// The parts of the page that the server writes: which stretch, node and moment each of them is asked for.
+
+import { lookForFragments } from "../live/fragments.js";
+import { element } from "../live/dom.js";
+import { range } from "./view.js";
+
+const EVERY_MS = 5000;
+
+// name → what its address says of a view; null where there is nothing to show.
+const PARTS = {
+  run: (view) => range(view),
+  "run-moment": (view) => (view.at === null ? null : { at: view.at, ...(view.node ? { node: view.node } : {}) }),
+  "run-node": (view) => (view.node === null ? null : { node: view.node, ...range(view) }),
+  "run-more": (view) => range(view),
+};
+
+export class Parts {
+  // run: what stands in the address after /runs/.
+  constructor(run) {
+    this.run = run;
+    this.boxes = Object.fromEntries(Object.keys(PARTS).map((name) => [name, this.made(name)]));
+  }
+
+  made(name) {
+    const box = element("div", `fragment ${name}`);
+    box.dataset.every = EVERY_MS;
+    box.addEventListener("filled", () => delete box.dataset.stale);
+    return box;
+  }
+
+  show(view) {
+    for (const [name, asked] of Object.entries(PARTS)) {
+      const box = this.boxes[name], words = asked(view);
+      box.hidden = words === null;
+      const address = words && `/fragment/${name}?${new URLSearchParams({ run: this.run, ...words })}`;
+      if (address === (box.dataset.fragment ?? null)) continue;
+      if (address === null) {
+        delete box.dataset.fragment;
+        box.replaceChildren();
+        box.filled = undefined;
+        continue;
+      }
+      // Numbers of the stretch before are dim until those of this one are there.
+      if (box.dataset.fragment) box.dataset.stale = "";
+      box.dataset.fragment = address;
+      box.filled = undefined;
+    }
+    lookForFragments();
+  }
+}

@@ -1,0 +1,212 @@
+"""The timeline of a run over HTTP: lines, phases, prefills, nodes, a moment; from samples or kept charts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dashboard import run_view
+from runs.model import Mark
+from storage.records import Batch, Event, RunMark
+from telemetry.catalog import engine, gpu
+from tests.web.conftest import MakeWeb, MakeWorld, Web
+from tests.web.test_runs import keep, run
+from tests.web.world import tick
+
+HOUR = 3_600_000
+
+
+@pytest.fixture
+def web(make_world: MakeWorld, make_web: MakeWeb) -> Web:
+    """Three minutes; one run of two of them in which spark-03 slows down, and one that goes on."""
+    world = make_world()
+    world.set("spark-03", gpu.GPU_SM_CLOCK, lambda number: 2.4e9 if number < 70 else 1.8e9)
+    world.set("spark-03", gpu.GPU_POWER, lambda number: 52.0 if number < 70 else 20.0)
+    world.set("head", engine.ENGINE_PHASE, lambda number: 2.0 if 40 <= number < 50 else 3.0)
+    world.run(0, 180)
+    world.prefill(40, 50, 9000, 10.0)
+    world.prefill(60, 62, None, None)
+    world.prefill(150, 155, 1000, 5.0)
+    world.commit(events=[Event(0, tick(70), "spark-03", "throttle", "slowed by heat")])
+    keep(world, run(1, 10, 130), run(2, 140, None))
+    world.writer.commit(Batch(marks=[RunMark(1, Mark(tick(12), "note", "fan on"))]), world.now)
+    web = make_web(world)
+    web.step()
+    return web
+
+
+def line(found: Any, key: str) -> list[Any]:
+    series = found["lines"][key]["series"][0]
+    return list(series.get("v", series.get("mean")))
+
+
+def test_lines_of_the_whole_run(web: Web) -> None:
+    found = web.get("runs/1/timeline?points=600")
+    assert (found["run"], found["start"], found["end"]) == ([tick(10), tick(130)], tick(10), tick(130))
+    assert (found["live"], found["why"], found["overview"]) == (False, "", None)
+    assert line(found, "decode") == [20.0] * 121
+    assert line(found, "running") == [3.0] * 121
+    assert line(found, "waiting") == [1.0] * 121
+    assert line(found, "kv") == [0.41] * 121
+    assert found["lines"]["kv"]["unit"] == "ratio"
+    assert found["lines"]["decode"]["series"][0]["t"][0] == tick(10)
+
+
+def test_of_a_stretch_in_fewer_points(web: Web) -> None:
+    found = web.get(f"runs/1/timeline?start={tick(20)}&end={tick(79)}&points=6")
+    assert (found["start"], found["end"], found["run"]) == (tick(20), tick(79), [tick(10), tick(130)])
+    assert found["lines"]["decode"]["step_ms"] == 10_000
+    assert line(found, "decode") == [20.0] * 6
+    whole = found["overview"]["series"][0]
+    assert (whole["t"][0], whole["t"][-1]) == (tick(10), tick(130))
+
+
+def test_phases_are_spans(web: Web) -> None:
+    told = web.get("runs/1/timeline?points=600")["phases"]
+    assert told == [
+        [tick(10), tick(40), "decoding"],
+        [tick(40), tick(50), "prefilling"],
+        [tick(50), tick(130), "decoding"],
+    ]
+    coarse = web.get("runs/1/timeline?points=4")["phases"]
+    assert coarse == [[tick(10), tick(130), "decoding"]]
+
+
+def test_prefills_are_told_whole_and_only_those_of_the_stretch(web: Web) -> None:
+    assert web.get("runs/1/timeline")["prefills"] == [
+        [tick(40), tick(50), 9000, 10.0],
+        [tick(60), tick(62), None, None],
+    ]
+    part = web.get(f"runs/1/timeline?start={tick(45)}&end={tick(55)}")
+    assert part["prefills"] == [[tick(40), tick(50), 9000, 10.0]]
+
+
+@pytest.mark.parametrize(
+    ("key", "first", "last"),
+    [
+        ("power", [50.0, 51.0, 52.0, 53.0], [50.0, 51.0, 20.0, 53.0]),
+        ("clock", [2.4e9] * 4, [2.4e9, 2.4e9, 1.8e9, 2.4e9]),
+        ("utilization", [0.96] * 4, [0.96] * 4),
+        ("temperature", [60.0, 61.0, 62.0, 63.0], [60.0, 61.0, 62.0, 63.0]),
+        ("memory", [0.8] * 4, [0.8] * 4),
+        ("interconnect", [4e8] * 4, [4e8] * 4),
+    ],
+)
+def test_the_map_has_every_node(web: Web, key: str, first: list[float], last: list[float]) -> None:
+    found = web.get(f"runs/1/timeline?start={tick(20)}&end={tick(100)}&map={key}")["map"]
+    assert (found["key"], found["nodes"]) == (key, ["spark-01", "spark-02", "spark-03", "spark-04"])
+    assert (found["t"][0], found["t"][-1]) == (tick(20), tick(100))
+    assert [row[0] for row in found["v"]] == first
+    assert [row[-1] for row in found["v"]] == last
+
+
+def test_what_happened_is_told_by_time(web: Web) -> None:
+    answer = web.client.post("/api/v1/annotations", json={"start": tick(100), "end": None, "text": "window open"})
+    assert answer.status_code == 201
+    told = [(one["t"], one["kind"], one["target"], one["text"]) for one in web.get("runs/1/timeline")["marks"]]
+    assert told == [
+        (tick(12), "note", "", "fan on"),
+        (tick(70), "throttle", "spark-03", "slowed by heat"),
+        (tick(100), "annotation", "", "window open"),
+    ]
+    part = web.get(f"runs/1/timeline?start={tick(60)}&end={tick(80)}")["marks"]
+    assert [one["text"] for one in part] == ["slowed by heat"]
+
+
+def test_a_run_that_goes_on_grows(web: Web) -> None:
+    before = web.get("runs/2/timeline")
+    assert (before["live"], before["end"]) == (True, tick(180))
+    web.world.run(181, 190)
+    web.step()
+    after = web.get("runs/2/timeline")
+    assert (after["end"], len(line(after, "decode"))) == (tick(190), 51)
+
+
+def test_one_node(web: Web) -> None:
+    found = web.get("runs/1/node?name=spark-03&points=600")
+    assert found["node"] == "spark-03"
+    assert list(found["lines"]) == ["power", "utilization", "clock", "temperature", "memory", "interconnect"]
+    power = line(found, "power")
+    assert (power[0], power[59], power[60], len(power)) == (52.0, 52.0, 20.0, 121)
+    assert line(found, "interconnect")[-1] == 4e8
+    bins = web.get(f"runs/1/node?name=spark-03&points=2&start={tick(60)}&end={tick(79)}")["lines"]["power"]
+    assert bins["series"][0]["min"] == [20.0] or 20.0 in bins["series"][0]["min"]
+
+
+def test_a_moment_has_all_nodes_and_marks_what_stands_apart(web: Web) -> None:
+    found = web.get(f"runs/1/moment?at={tick(69)}")
+    assert (found["at"], found["why"]) == (tick(69), "")
+    assert [one["values"]["power"] for one in found["nodes"]] == [50.0, 51.0, 52.0, 53.0]
+    assert [one["apart"] for one in found["nodes"]] == [{}, {}, {}, {}]
+    later = web.get(f"runs/1/moment?at={tick(70)}")["nodes"]
+    assert later[2]["values"] == {
+        "power": 20.0, "utilization": 0.96, "clock": 1.8e9, "temperature": 62.0, "memory": 0.8, "interconnect": 4e8,
+    }  # fmt: skip
+    assert [one["apart"] for one in later] == [{}, {}, {"power": -1, "clock": -1}, {}]
+
+
+def test_a_node_that_was_not_read_then_is_unknown(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    world = make_world()
+    world.away("spark-02", 50, 60)
+    world.run(0, 90)
+    keep(world, run(1, 10, 80))
+    web = make_web(world)
+    web.step()
+    values = {at: web.get(f"runs/1/moment?at={tick(at)}")["nodes"][1]["values"]["power"] for at in (49, 51, 52, 61)}
+    assert values == {49: 51.0, 51: 51.0, 52: None, 61: 51.0}
+
+
+@pytest.mark.parametrize(
+    ("path", "error"),
+    [
+        ("runs/1/timeline?map=colour", "Parameter “map” is “colour”"),
+        ("runs/1/timeline?points=1", "Parameter “points” is “1”, expected a whole number from 2 to 2000."),
+        ("runs/1/node", "Parameter “name” is missing"),
+        ("runs/1/node?name=spark-9", "Parameter “name” is “spark-9”"),
+        ("runs/1/moment", "Parameter “at” is missing"),
+        (f"runs/1/moment?at={tick(9)}", "Parameter “at” does not lie in the run."),
+        (f"runs/1/moment?at={tick(131)}", "Parameter “at” does not lie in the run."),
+        (f"runs/1/timeline?start={tick(131)}&end={tick(140)}", "Nothing of the run lies between “start” and “end”."),
+    ],
+)
+def test_what_makes_no_sense_is_refused(web: Web, path: str, error: str) -> None:
+    assert web.get(path, 400)["error"].startswith(error)
+
+
+def forget(web: Web) -> None:
+    hour = tick(0) - tick(0) % HOUR
+    for target in list(web.world.series):
+        web.world.writer.seal(target, hour, hour + 2 * HOUR)
+    assert web.world.writer.forget(hour + 2 * HOUR) > 0
+
+
+def test_a_run_without_its_samples_is_drawn_from_its_charts_and_says_so(web: Web) -> None:
+    forget(web)
+    found = web.get("runs/1/timeline")
+    assert found["why"] == run_view.GIVEN_UP.format("10 s")
+    assert found["lines"]["decode"]["step_ms"] == 10_000
+    assert line(found, "decode") == [20.0] * 13
+    assert (line(found, "waiting"), line(found, "kv")) == ([1.0] * 13, [0.41] * 13)
+    power = found["map"]["v"]
+    assert [row[0] for row in power] == [50.0, 51.0, 52.0, 53.0]
+    assert power[2] == [52.0] * 6 + [20.0] * 7
+    for key, value in (("memory", 0.8), ("interconnect", 4e8), ("utilization", 0.96)):
+        assert [row[3] for row in web.get(f"runs/1/timeline?map={key}")["map"]["v"]] == [value] * 4
+    assert found["phases"] == [
+        [tick(10), tick(40), "decoding"],
+        [tick(40), tick(50), "prefilling"],
+        [tick(50), tick(140), "decoding"],
+    ]
+    coarse = web.get("runs/1/timeline?points=4")
+    assert line(coarse, "decode") == [20.0] * 4
+    assert coarse["map"]["v"][2] == [52.0, pytest.approx(36.0), 20.0, 20.0]
+    part = web.get(f"runs/1/timeline?start={tick(30)}&end={tick(49)}")
+    assert part["map"]["t"] == [tick(30), tick(40)]
+
+
+def test_a_moment_of_it_comes_from_its_charts_too(web: Web) -> None:
+    forget(web)
+    found = web.get(f"runs/1/moment?at={tick(75)}")
+    assert found["why"] == run_view.GIVEN_UP.format("10 s")
+    assert [one["values"]["power"] for one in found["nodes"]] == [50.0, 51.0, 20.0, 53.0]
