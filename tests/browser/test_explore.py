@@ -155,7 +155,7 @@ def test_scopes_limit_what_is_drawn_and_say_so(site: Site, open_page: Open) -> N
     page.get_by_role("button", name="Of: everything").click()
     page.get_by_label("spark-02", exact=True).check()
     page.get_by_label("spark-04", exact=True).check()
-    expect(page.locator(".explore-chart .head .dimmed:first-of-type").first).to_have_text("spark-02, spark-04")
+    expect(page.locator(".explore-chart .explore-of").first).to_have_text("spark-02, spark-04")
     expect(page.locator('[data-metric="gpu_power_watts"] .explore-legend tbody tr')).to_have_count(2)
     expect(page.locator('[data-metric="decode_tokens_per_second"] .head')).to_contain_text("all engines")
     assert query(page)["node"] == "spark-02,spark-04"
@@ -169,6 +169,35 @@ def test_what_this_number_is(site: Site, open_page: Open) -> None:
     expect(drawer).to_contain_text("gpu_power_watts")
     page.keyboard.press("Escape")
     expect(drawer).to_be_hidden()
+
+
+def test_a_legend_has_whole_rows_and_says_how_many(site: Site, open_page: Open) -> None:
+    metrics = "gpu_power_watts,gpu_temperature_celsius,gpu_sm_clock_hertz,memory_used_bytes,gpu_utilization_ratio"
+    page = opened(open_page, f"{site.address}/explore?metric={metrics}&start=-5m", 1440, 610)
+    legend = page.locator('[data-metric="gpu_power_watts"] .explore-legend')
+    expect(legend.locator("thead th").first).to_have_text("4 lines")
+    assert legend.evaluate("(one) => one.clientHeight % 18") == 0
+
+
+def test_a_single_chart_fills_the_page_and_four_fit_on_it(site: Site, open_page: Open) -> None:
+    page = opened(open_page, site.address + POWER)
+    height = "document.querySelector('.explore-charts').getBoundingClientRect().bottom"
+    assert 820 < page.evaluate(height) <= 900
+    page.goto(f"{site.address}/explore")
+    page.wait_for_selector(READY)
+    assert 820 < page.evaluate(height) <= 900
+
+
+def test_a_long_word_of_an_annotation_stays_in_its_panel(site: Site, open_page: Open) -> None:
+    page = opened(open_page, site.address + POWER)
+    page.get_by_role("button", name="Annotate").click()
+    page.get_by_role("textbox", name="Annotation").fill("x" * 200)
+    page.keyboard.press("Enter")
+    expect(page.locator(".explore-notes tr", has_text="xxxx")).to_be_visible()
+    for width in (1440, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        assert page.locator(".explore-notes").evaluate("(one) => one.scrollWidth <= one.clientWidth")
 
 
 def test_annotations_are_made_drawn_and_deleted(site: Site, open_page: Open) -> None:

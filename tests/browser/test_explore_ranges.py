@@ -64,11 +64,27 @@ def test_a_stretch_is_typed_in_the_viewers_zone(site: Site, open_page: Open) -> 
 def test_the_table_says_what_is_drawn(site: Site, open_page: Open) -> None:
     page = opened(open_page, f"{site.address}{POWER}&table=1&only=spark-02")
     table = page.locator(".explore-table")
-    expect(table.locator("thead th")).to_have_text(["Instant", "GPU power spark-02"])
+    expect(table.locator("thead th")).to_have_text(["Instant", "GPU power", "spark-02"])
+    expect(page.locator(".explore-chart")).to_be_hidden()
+    box = table.bounding_box()
+    assert box is not None
+    assert box["y"] < 300
     expect(table.locator("tbody tr")).to_have_count(60)
     expect(table.locator("tbody tr").first.locator("td")).to_have_text("40\u00a0W")
     page.get_by_role("button", name="Table").click()
     expect(table).to_be_hidden()
+    expect(page.locator(".explore-chart")).to_be_visible()
+
+
+def test_the_tables_columns_stand_below_their_metric(site: Site, open_page: Open) -> None:
+    address = f"{site.address}/explore?metric=gpu_power_watts,gpu_temperature_celsius&start=-5m&table=1"
+    page = opened(open_page, address)
+    above = page.locator(".explore-table thead tr").first.locator("th")
+    expect(above).to_have_text(["Instant", "GPU power", "GPU temperature"])
+    assert [one.get_attribute("colspan") for one in above.all()] == [None, "4", "4"]
+    names = [f"spark-{number:02}" for number in range(1, 5)]
+    expect(page.locator(".explore-table thead tr").last.locator("th")).to_have_text(names * 2)
+    expect(page.locator(".explore-table th.first")).to_have_text(["spark-01"] * 2)
 
 
 def test_exports_have_the_parameters_of_the_view(site: Site, open_page: Open) -> None:

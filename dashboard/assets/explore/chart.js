@@ -32,7 +32,9 @@ export class Chart {
     this.legend = new Legend(this, this.place);
     this.pointer = new Pointer(this, this.over);
     this.sizes = new ResizeObserver((entries) => {
-      this.size = entries.at(-1).contentRect;
+      const size = entries.at(-1).contentRect;
+      if (!size.width) return; // the table stands in its place
+      this.size = size;
       this.draw();
     });
     this.sizes.observe(this.plot);
@@ -159,7 +161,7 @@ export class Chart {
     const { explorer } = this, span = explorer.span, lines = this.shown(), earlier = this.shown(this.earlier);
     const shifted = [span[0] - (this.shift ?? 0), span[1] - (this.shift ?? 0)];
     const both = [...lines, ...earlier.map((line) => ({ ...line, t: line.t.map((t) => t + (this.shift ?? 0)) }))];
-    this.axis = valueAxis(shifted[0] === span[0] ? lines : both, span, this.bin, this.unit, explorer.view.fit);
+    this.axis = valueAxis(shifted[0] === span[0] ? lines : both, span, this.bin, this.unit, explorer.view.fit, this.size.height);
     setText(this.word, this.axis.unit);
     drawChart(context, {
       size: this.size, lines, earlier, shift: this.shift ?? 0, span, width: this.bin, axis: this.axis,

@@ -9,16 +9,18 @@ import { axisUnit } from "./format.js";
 import { reach } from "./lines.js";
 
 export const LEFT = 56, RIGHT = 8, TOP = 8, BOTTOM = 6;
+// A value axis has so many steps or fewer; more where they are as far apart as this.
+const LEAST_STEPS = 4, STEP_PX = 64;
 const FROM_ANY = { celsius: 10, hertz: 4e8 };
 const DASHES = [[], [5, 3], [1.5, 2.5], [8, 3, 1.5, 3]];
 
-// {low, high, step, scale, unit, y(value, height)}: the value axis of these lines in the unit that suits them.
-export function valueAxis(lines, span, width, unit, fit) {
+// {low, high, step, scale, unit}: the value axis of these lines in the unit that suits them, on a plot of this height.
+export function valueAxis(lines, span, width, unit, fit, height = 0) {
   const found = reach(lines, span, width) ?? [0, 0], any = fit ? 0 : FROM_ANY[unit];
   const { unit: word, scale } = axisUnit(Math.max(Math.abs(found[0]), Math.abs(found[1])), unit);
   const largest = Math.max(Math.abs(found[0]), Math.abs(found[1])) * scale;
   const free = any !== undefined, least = fit ? largest * 1e-6 || 1 : any ? any * scale : largest > 0 ? 0 : 1;
-  const [low, high, step] = limits(found.map((value) => value * scale), !free, least);
+  const [low, high, step] = limits(found.map((value) => value * scale), !free, least, Math.max(LEAST_STEPS, Math.floor(height / STEP_PX)));
   return { low, high, step, scale, unit: word };
 }
 

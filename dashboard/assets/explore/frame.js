@@ -16,13 +16,14 @@ export function frame({ explorer, metric }) {
   box.setAttribute("aria-label", metric.label);
   const what = button("explore-what", "?", `What is ${metric.label}?`, (from) => explorer.drawer.open(metric.name, from));
   const gone = button("plain", "×", `Remove ${metric.label}`, () => explorer.removeMetric(metric.name));
-  const of = element("span", "dimmed"), how = element("span", "dimmed explore-how"), csv = element("a", "plain", "CSV");
+  const of = element("span", "dimmed explore-of"), how = element("span", "dimmed explore-how"), csv = element("a", "plain", "CSV");
   csv.title = "Export what this chart shows";
-  head.append(element("h2", "", metric.label), what, of, how, csv, gone);
+  const word = element("span", "explore-unit");
+  head.append(element("h2", "", metric.label), word, what, of, how, csv, gone);
   const plot = element("div", "explore-plot"), canvas = element("canvas"), over = element("canvas", "explore-over");
-  const word = element("span", "explore-unit"), said = element("p", "nothing"), place = element("div", "explore-legend");
+  const said = element("p", "nothing"), place = element("div", "explore-legend");
   said.hidden = true;
-  plot.append(canvas, over, word, said);
+  plot.append(canvas, over, said);
   row.append(plot, place);
   box.append(head, row);
   return { box, of, how, csv, plot, canvas, over, word, said, place };

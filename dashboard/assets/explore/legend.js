@@ -15,7 +15,8 @@ export class Legend {
     this.body = element("tbody");
     const head = element("thead"), line = element("tr");
     this.now = element("th", "", "now");
-    line.append(element("th"), ...HEADS.map((word) => element("th", "", word)), this.now);
+    this.count = element("th");
+    line.append(this.count, ...HEADS.map((word) => element("th", "", word)), this.now);
     head.append(line);
     this.table.append(head, this.body);
     place.append(this.table);
@@ -71,6 +72,7 @@ export class Legend {
       this.rows.set(line.name, row);
     }
     this.body.replaceChildren(...this.rows.values());
+    setText(this.count, lines.length > 1 ? `${lines.length} lines` : "");
   }
 
   mark() {

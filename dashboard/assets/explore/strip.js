@@ -1,6 +1,6 @@
 // The one time axis above all charts: labels, the crosshair's instant, and marks of what happened.
 
-import { element, fitCanvas, setText } from "../live/dom.js";
+import { element, fitCanvas, setAttribute, setText } from "../live/dom.js";
 import { paint } from "./colours.js";
 import { LEFT, RIGHT } from "./draw.js";
 import { clockText, dayText, DAY, instantText, lengthText, ticks } from "./time.js";
@@ -60,6 +60,7 @@ export class Strip {
     const { events, cut } = this.explorer.notes;
     const found = marks(events.filter((event) => event.t >= span[0] && event.t <= span[1]), span, width);
     setText(this.said, events.length ? `${cut ? "the newest " : ""}${events.length} ${events.length === 1 ? "event" : "events"}` : "no events");
+    setAttribute(this.said, "data-none", events.length ? "" : "true");
     const text = found.map(([at, some]) => [at.toFixed(0), ...some.map((event) => event.text)].join()).join("|");
     if (text === this.marked) return;
     this.marked = text;

@@ -1,6 +1,6 @@
 // The view as a table: an instant per row, a line per column, for eyes, screen readers and copying.
 
-import { element } from "../live/dom.js";
+import { element, setAttribute } from "../live/dom.js";
 import { at } from "./lines.js";
 import { instantText } from "./time.js";
 
@@ -18,6 +18,7 @@ export class TableView {
   write() {
     const { view, charts, span } = this.explorer;
     this.box.hidden = !view.table;
+    setAttribute(this.explorer.place, "data-table", view.table ? "true" : "");
     if (!view.table) return this.box.replaceChildren();
     const columns = charts.flatMap((chart) => chart.shown().map((line) => [chart, line])), shown = columns.slice(0, COLUMNS);
     const table = element("table"), left = columns.length - shown.length;
@@ -26,12 +27,25 @@ export class TableView {
     this.box.replaceChildren(element("p", "note", note), table);
   }
 
+  // Metrics, and below them the lines of each.
   head(columns) {
-    const head = element("thead"), line = element("tr");
-    line.append(element("th", "", "Instant"), ...columns.map(([chart, one]) => element("th", "", `${chart.metric.label} ${one.name}`)));
-    for (const cell of line.children) cell.scope = "col";
-    head.append(line);
+    const head = element("thead"), above = element("tr"), below = element("tr"), instant = element("th", "", "Instant");
+    instant.rowSpan = 2;
+    above.append(instant);
+    for (const chart of new Set(columns.map(([one]) => one))) {
+      const cell = element("th", "", chart.metric.label);
+      cell.colSpan = columns.filter(([one]) => one === chart).length;
+      cell.scope = "colgroup";
+      above.append(cell);
+    }
+    below.append(...columns.map(([, line], index) => element("th", this.firsts(columns, index), line.name)));
+    for (const cell of [instant, ...below.children]) cell.scope = "col";
+    head.append(above, below);
     return head;
+  }
+
+  firsts(columns, index) {
+    return columns[index - 1]?.[0] === columns[index][0] ? "" : "first";
   }
 
   body(columns, [start, end]) {
@@ -39,7 +53,7 @@ export class TableView {
     for (let instant = end; instant > start; instant -= step) {
       const row = element("tr"), when = element("th", "", instantText(Math.round(instant / 1000) * 1000, this.explorer.now()));
       when.scope = "row";
-      row.append(when, ...columns.map(([chart, line]) => element("td", "", chart.valueOf(line, at(line, instant, chart.bin)).text)));
+      row.append(when, ...columns.map(([chart, line], index) => element("td", this.firsts(columns, index), chart.valueOf(line, at(line, instant, chart.bin)).text)));
       body.append(row);
     }
     return body;

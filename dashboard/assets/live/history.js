@@ -1,15 +1,15 @@
 // Charts of the Node page: each asks /api/v1/series for its lines and keeps its zoom when new points come.
 
+import { linesOf } from "../explore/lines.js";
 import { element, setText } from "./dom.js";
 import { instant, paint, stamp } from "./paint.js";
 import { fit } from "./scale.js";
-import { colour, onThemeChange } from "./theme.js";
+import { onThemeChange } from "./theme.js";
+import { traces } from "./traces.js";
 import { onDrawnByDash, tellZoomed } from "./zoom.js";
 
 // A young store is shown over a shorter time, so that its lines are not a stroke at the edge.
-const SPAN_MS = 3600000, LEAST_MS = 600000, POINTS = 240, EVERY_MS = 10000, LOOK_MS = 200;
-const COLOURS = ["decode", "prefill", "util", "dim", "text"];
-const PATTERNS = ["solid", "dot"];
+const SPAN_MS = 3600000, LEAST_MS = 600000, POINTS = 240, YOUNG = 0.75, EVERY_MS = 10000, LOOK_MS = 200;
 
 export class Charts {
   // root: the place of the charts; hubNow(): instant of the newest tick, because the browser's clock may be off.
@@ -22,6 +22,7 @@ export class Charts {
     for (const back of this.backs) back.addEventListener("click", () => this.live());
     this.zoom = null; // the stretch that was zoomed to, as Plotly's range
     this.before = []; // those that it was zoomed from
+    this.began = Infinity; // the first instant of the last hour that any line has
     this.closed = false;
     this.forget = onThemeChange(() => this.charts.forEach((chart) => chart.graph && paint(chart.graph)));
     this.find();
@@ -39,10 +40,18 @@ export class Charts {
   async run() {
     clearTimeout(this.timer);
     // What was zoomed to does not change.
-    if (!document.hidden && !this.zoom) await Promise.all(this.charts.map((chart) => this.load(chart)));
+    if (!document.hidden && !this.zoom) await this.all();
     clearTimeout(this.timer);
     const soon = this.hubNow() === null ? LOOK_MS : EVERY_MS;
     if (!this.closed) this.timer = setTimeout(() => this.run(), soon);
+  }
+
+  // Of a young store once more: as finely as the shorter time can be shown.
+  async all() {
+    const before = this.charts.some((chart) => chart.answers), load = () => Promise.all(this.charts.map((chart) => this.load(chart)));
+    await load();
+    const end = this.hubNow();
+    if (!before && !this.closed && end !== null && end - this.start(end) < SPAN_MS * YOUNG) await load();
   }
 
   // Graphs appear when Plotly has loaded, often after the first answers.
@@ -71,7 +80,7 @@ export class Charts {
   async load(chart) {
     const end = this.hubNow(), { zoom } = this;
     if (end === null) return;
-    const span = zoom ? [Math.floor(instant(zoom[0])), Math.ceil(instant(zoom[1]))] : [end - SPAN_MS, end];
+    const span = zoom ? [Math.floor(instant(zoom[0])), Math.ceil(instant(zoom[1]))] : [this.start(end), end];
     let answers;
     try {
       answers = (await Promise.all(chart.lines.map((line) => this.ask(line, span)))).filter(Boolean);
@@ -79,6 +88,7 @@ export class Charts {
       return; // the server is away: the header says so, and the chart keeps what it has
     }
     if (zoom !== this.zoom) return; // asked for another stretch meanwhile
+    if (!zoom) this.began = Math.min(this.began, ...answers.flatMap(([, answer]) => answer.series).map(firstKnown));
     chart.answers = answers;
     chart.end = span[1];
     if (!this.closed && chart.graph) this.draw(chart);
@@ -86,29 +96,30 @@ export class Charts {
 
   // From when on to draw: where the first of all lines begins, within bounds that are the same for all charts.
   start(end) {
-    const lines = this.charts.flatMap((chart) => chart.answers ?? []).flatMap(([, answer]) => answer.series);
-    const first = Math.min(...lines.map(firstKnown));
-    return Math.max(end - SPAN_MS, Math.min(end - LEAST_MS, first));
+    if (this.began === Infinity) return end - SPAN_MS;
+    return Math.max(end - SPAN_MS, Math.min(end - LEAST_MS, this.began));
   }
 
   draw(chart) {
     const { answers, end, graph } = chart;
     if (!graph.data) return; // the page was left, and Dash has emptied the graph
-    const lines = answers.flatMap(([line, answer]) => answer.series.filter((one) => wanted(one, line)).map((one) => [line, one]));
-    const shown = lines.filter(([, one]) => (one.v ?? one.max ?? one.mean).some((value) => value !== null));
-    const traces = shown.map(([line, one], at) => trace(chart, line, one, at, shown.length));
-    graph.data.splice(0, graph.data.length, ...traces);
+    const told = answers.flatMap(([line, answer]) => linesOf(answer, "").filter((one) => wanted(one, line)).map((one) => [line, answer, one]));
+    const made = told.flatMap(([line, answer, one], at) =>
+      traces(one, { name: nameOf(line, one.labels), at, width: answer.fold ? answer.step_ms : 0, scale: chart.scale, unit: chart.unit }));
+    // Grounds below all lines.
+    made.sort((a, b) => Boolean(b.meta.ground) - Boolean(a.meta.ground));
+    graph.data.splice(0, graph.data.length, ...made);
     this.tell(chart);
-    fit(graph.layout.yaxis, traces.map((one) => one.y), chart.least);
+    fit(graph.layout.yaxis, made.map((one) => one.y), chart.least);
     graph.layout.xaxis.range = this.zoom ?? [stamp(this.start(end)), stamp(end)];
     graph.layout.xaxis.autorange = false;
     if (chart.painted) window.Plotly.redraw(graph);
     else window.Plotly.redraw(graph).then(() => (chart.painted = paint(graph)));
-    this.keys(chart, traces);
+    this.keys(chart, made.filter((one) => !one.meta.ground));
   }
 
   tell(chart) {
-    const { zoom } = this, traces = chart.graph.data, known = traces.some((one) => !zoom || reaches(one, zoom));
+    const { zoom } = this, known = chart.graph.data.some((one) => !zoom || reaches(one, zoom));
     let place = chart.box.querySelector(".nothing");
     if (!place) chart.box.append((place = element("p", "nothing")));
     place.hidden = known;
@@ -117,12 +128,12 @@ export class Charts {
     else chart.box.dataset.nothing = "true";
   }
 
-  keys(chart, traces) {
-    const text = traces.map((one) => one.name).join("|");
+  keys(chart, lines) {
+    const text = lines.map((one) => one.name).join("|");
     if (chart.keys === text) return;
     chart.keys = text;
     chart.box.querySelector(".keys").replaceChildren(
-      ...traces.map((one) => {
+      ...lines.map((one) => {
         const key = element("span", "legend"), swatch = element("span", "swatch");
         swatch.style.background = `var(--${one.meta.colour})`;
         key.append(swatch, element("span", "", one.name));
@@ -186,30 +197,4 @@ function wanted(series, line) {
 function nameOf(line, labels) {
   const told = Object.entries(labels).filter(([key, value]) => key !== "target" && !(key in line.only) && !(key === "gpu" && value === "0"));
   return [line.label, ...told.map(([, value]) => value.replaceAll("_", " "))].filter(Boolean).join(" ");
-}
-
-// A reduced line touches each bin's least and its most, so that peaks survive; first the one that is nearer to where the
-// line comes from, or a calm line would look like a saw.
-export function touch(low, high, before) {
-  if (low === high || low === null) return [low];
-  return before !== null && Math.abs(before - high) < Math.abs(before - low) ? [high, low] : [low, high];
-}
-
-function trace(chart, line, series, at) {
-  const x = [], y = [], { t } = series, low = series.min ?? series.mean, high = series.max ?? series.mean;
-  let before = null;
-  t.forEach((tick, index) => {
-    const values = series.v ? [series.v[index]] : touch(low[index], high[index], before);
-    before = values.at(-1);
-    for (const value of values) {
-      x.push(stamp(tick));
-      y.push(value === null ? null : value * chart.scale);
-    }
-  });
-  const name = COLOURS[at % COLOURS.length];
-  return {
-    type: "scatter", mode: "lines", name: nameOf(line, series.labels), x, y, connectgaps: false,
-    line: { width: 1.3, dash: PATTERNS[Math.floor(at / COLOURS.length) % PATTERNS.length], color: colour(name) },
-    hovertemplate: `%{y:.4~g} ${chart.unit}`, meta: { colour: name },
-  };
 }

@@ -2,15 +2,15 @@
 
 const ROUND = [1, 2, 2.5, 5, 10], STEPS = 4;
 
-// The smallest round step of which at most four reach over this span.
-export function roundStep(span) {
-  const size = 10 ** Math.floor(Math.log10(span / STEPS));
-  return ROUND.map((step) => step * size).find((step) => step * STEPS >= span * (1 - 1e-9));
+// The smallest round step of which at most so many reach over this span.
+export function roundStep(span, steps = STEPS) {
+  const size = 10 ** Math.floor(Math.log10(span / steps));
+  return ROUND.map((step) => step * size).find((step) => step * steps >= span * (1 - 1e-9));
 }
 
 // [low, high, step] of an axis for these values (nulls left out), from 0 where `zero`; at least `least` long, so that
-// noise of a line that stands still fills no plot.
-export function limits(values, zero, least) {
+// noise of a line that stands still fills no plot. steps: a tall axis has room for more.
+export function limits(values, zero, least, steps = STEPS) {
   let low = Infinity, high = -Infinity;
   for (const value of values) {
     if (value === null) continue;
@@ -20,7 +20,7 @@ export function limits(values, zero, least) {
   if (high === -Infinity) [low, high] = [0, least];
   if (zero) [low, high] = [Math.min(0, low), Math.max(least, high)];
   else if (high - low < least) [low, high] = [(low + high - least) / 2, (low + high + least) / 2];
-  const step = roundStep(high - low);
+  const step = roundStep(high - low, steps);
   return [Math.floor(low / step + 1e-9) * step, Math.ceil(high / step - 1e-9) * step, step];
 }
 

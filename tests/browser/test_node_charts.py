@@ -1,0 +1,52 @@
+"""Charts of the Node page in the browser: bins are steps, gaps are gaps, and a young store is shown finely."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+from telemetry.catalog import gpu
+from tests.browser.conftest import MakeSite, Open
+from tests.web.world import tick
+
+POWER = "[data-chart] .js-plotly-plot"
+
+
+def traces(page: Page, length: int) -> list[dict[str, Any]]:
+    """Traces of the first chart (power), when its last one has so many points: {x: ms, y, ground}."""
+    page.wait_for_function(
+        f"(length) => document.querySelector('{POWER}')?.data?.at(-1)?.y.length === length", arg=length
+    )
+    found = page.evaluate(
+        f"document.querySelector('{POWER}').data.map((one) => ({{ x: one.x.map((x) => Date.parse(x + 'Z')), y: one.y,"
+        " ground: Boolean(one.meta.ground) }))"
+    )
+    return list(found)
+
+
+def test_samples_are_lines_and_a_gap_is_a_gap(make_site: MakeSite, open_page: Open) -> None:
+    site = make_site(ticks=0)
+    site.world.away("spark-02", 60, 119)
+    site.run(200)
+    # 201 ticks less 60 that were missed; one point more where the line ends before the gap.
+    (line,) = traces(open_page(f"{site.address}/node/spark-02"), 142)
+    assert not line["ground"]
+    assert line["y"][60] is None
+    assert line["x"][61] - line["x"][59] == tick(120) - tick(59)
+    assert all(value is not None for value in line["y"][:60] + line["y"][61:])
+
+
+def test_bins_are_steps_on_a_ground_from_least_to_most(make_site: MakeSite, open_page: Open) -> None:
+    site = make_site(ticks=0)
+    site.world.set("spark-02", gpu.GPU_POWER, lambda number: 90.0 if number == 450 else 50.0)
+    site.run(599)
+    # Ten minutes at 240 points: bins of 3 s, each with its begin and its end.
+    ground, line = traces(open_page(f"{site.address}/node/spark-02"), 402)
+    assert (ground["ground"], line["ground"]) == (True, False)
+    assert {late - early for early, late in zip(line["x"][::2], line["x"][1::2], strict=True)} == {3000}
+    assert line["x"][1:-1:2] == line["x"][2::2]
+    # A second of 90 W in a bin of three: 63 W on average, and its height in the ground.
+    assert max(line["y"]) == pytest.approx((90 + 50 + 50) / 3)
+    assert (min(ground["y"]), max(ground["y"])) == (50, 90)
