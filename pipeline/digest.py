@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from runs.compare.cells import cut
 from runs.entries import Section, find
 from runs.fingerprint import Fingerprint
 from runs.identify import identify
@@ -25,8 +24,6 @@ from telemetry.frame import Floats, Frame
 from telemetry.model import Ratio, Series
 
 SUMMARY, HEADLINE, FINGERPRINT, CHARTS, EVENTS = "summary", "headline", "fingerprint", "charts", "events"
-CELLS = "cells"
-"""What comparisons are made of."""
 HEADLINES = (
     "speed.decode_mean",
     "speed.decode_peak",
@@ -132,7 +129,6 @@ def parts(store: Store, run: Run) -> dict[str, Any]:
         HEADLINE: headline(found.summary),
         FINGERPRINT: found.fingerprint.to_json(),
         CHARTS: charts(store, run, found.fingerprint),
-        CELLS: cut(subject_of(store, run, found.start_ms, found.end_ms), StoreReader(store)).to_json(),
         EVENTS: [
             {"t": one.at_ms, "target": one.target, "kind": one.kind, "text": one.text}
             for one in store.events(run.start_ms, run.end_ms)
