@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from cli import configs, discover
 from cli.probe import ENGINE_LABELS, Probe, look, printable
-from collectors.scrape.engines import STATISTICS
+from collectors.scrape.engines import STATISTICS, stranger
 from collectors.scrape.http import metrics_url
 from collectors.scrape.outcome import Outcome
 from pipeline.config import TargetConfig, TargetKind
@@ -87,12 +87,13 @@ def explain(kind: TargetKind, probe: Probe) -> Verdict:
         return Verdict(False, (sentence(told),))
     if probe.is_hub:
         return Verdict(False, ("This is the page of a Tachograph hub: give the address of an agent or an engine.",))
-    if kind is TargetKind.NODE and probe.writer != "agent":
+    if kind is TargetKind.NODE and probe.writer in ENGINE_LABELS:
         return Verdict(False, (f"This is no agent but {_what(probe)}: name it with --engine.",))
     if kind is TargetKind.ENGINE and probe.writer == "agent":
         return Verdict(False, ("This is an agent: name it with --node.",))
-    if probe.writer == "unknown":
-        return Verdict(False, ("It answers, but its page is of no engine that is known here.",))
+    told = stranger(probe.writer, probe.reply.body, probe.reply.content_type, agent=kind is TargetKind.NODE)
+    if told is not None:
+        return Verdict(False, (sentence(f"it {told}"),))
     return _agent(probe) if kind is TargetKind.NODE else _engine(probe)
 
 

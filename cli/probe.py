@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from collectors.scrape.engines import HUB_LINE
 from collectors.scrape.facts import FactReader
 from collectors.scrape.http import Reply, TargetClient
 from collectors.scrape.outcome import Outcome
@@ -24,10 +25,6 @@ ENGINE_LABELS: Mapping[str, str] = {
 """Engines as their makers write them."""
 TIMEOUT_S = 5.0
 LONGEST = 100
-
-
-HUB_LINE = b"# TYPE tachograph_target_up "
-"""Beginning of a line that only a hub's own page has."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from collectors.scrape.engines import STATISTICS
+from collectors.scrape.engines import STATISTICS, stranger
 from collectors.scrape.facts import FactReader
 from collectors.scrape.http import Reply, TargetClient
 from collectors.scrape.outcome import Outcome
@@ -38,6 +38,10 @@ LOADING_STATUS = 503
 """What servers that listen before their model is loaded answer meanwhile."""
 
 log = logging.getLogger(__name__)
+
+
+class StrangerError(Exception):
+    """A page that is not that of a target of this kind; the text says what it is instead."""
 
 
 @dataclass
@@ -146,6 +150,9 @@ class Target:
             return None
         try:
             sample = await self._understood(reply, tick)
+        except StrangerError as told:
+            self._fail(replace(reply, outcome=Outcome.BAD_ANSWER, reason=str(told)), tick, due_s)
+            return None
         except (ArithmeticError, ValueError, TypeError, LookupError):
             log.exception("the page of %s cannot be understood", self.name)
             bad = replace(reply, outcome=Outcome.BAD_ANSWER, reason="its page cannot be understood")
@@ -160,6 +167,9 @@ class Target:
 
         def read(page: Page | None = None) -> Sample:
             page = page or self._pages.read(reply.body)
+            told = stranger(page.layout.engine, reply.body, reply.content_type, agent=self.is_node)
+            if told is not None:
+                raise StrangerError(told)
             return self._reader.sample(Arrival(tick, page, sent_ms, arrived_ms, len(reply.body)))
 
         sample = await self._desk.read(reply.body, self._pages.again, read)

@@ -43,6 +43,11 @@ def check_status(status: int) -> None:
         raise AnswerError(_STATUS.get(status, Outcome.BAD_ANSWER), f"HTTP status {status}", status)
 
 
+def content_type(header: str) -> str:
+    """What a server calls its page, without parameters: short, printable, "" where it does not say."""
+    return "".join(letter for letter in header.partition(";")[0].strip()[:60] if letter.isprintable())
+
+
 def check_complete(answer: aiohttp.ClientResponse, body: bytes) -> None:
     """Refuse a page that may be cut off: without a length or chunks only its last line end tells that it is whole.
 

@@ -9,6 +9,9 @@ from collections.abc import Iterable
 from collectors.scrape.aliases import dialect_of
 
 UNKNOWN_ENGINE = "unknown"
+AGENT = "agent"
+HUB_LINE = b"# TYPE tachograph_target_up "
+"""Beginning of a line that only a hub's own page has."""
 STATISTICS = {
     "off": "the engine answers, but was started with --disable-log-stats",
     "not yet": "the engine answers and has served no request since its start",
@@ -44,3 +47,22 @@ def recognise(engines: Iterable[str], body: bytes) -> tuple[str, dict[str, str]]
 def other_page(body: bytes) -> str | None:
     """Path of the page to read instead of this one, None where this one is right."""
     return _TRTLLM_PAGE if _TRTLLM_JSON.match(body) else None
+
+
+def stranger(writer: str, body: bytes, content_type: str, *, agent: bool) -> str | None:
+    """What a page is instead of that of an engine (or of an agent), as a predicate; None where it is right.
+
+    writer: whose page it is (`Layout.engine`).
+    """
+    if HUB_LINE in body:
+        return "answers, but this is the page of a hub"
+    if writer == AGENT and not agent:
+        return "answers, but this is an agent's metrics page"
+    if writer not in (AGENT, UNKNOWN_ENGINE) and agent:
+        return "answers, but this is an engine's metrics page"
+    if writer != UNKNOWN_ENGINE:
+        return None
+    named = f" ({content_type})" if content_type else ""
+    if not body.strip():
+        return f"answers, but with an empty page{named}"
+    return f"answers, but this is no {'agent' if agent else 'engine'}'s metrics page{named}"

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import aiohttp
 
-from collectors.scrape.answers import AnswerError, check_complete, check_status, classify, same_server
+from collectors.scrape.answers import AnswerError, check_complete, check_status, classify, content_type, same_server
 from collectors.scrape.engines import STATISTICS, other_page
 from collectors.scrape.outcome import Outcome
 
@@ -33,6 +33,7 @@ class Reply:
 
     sent_s, arrived_s: monotonic instants of sending the request and of the last byte (or of the failure).
     reason: a sentence for the Status page, empty when all is well. status: HTTP status, None without an answer.
+    content_type: what the server calls the page, empty where it does not say.
     """
 
     outcome: Outcome
@@ -41,6 +42,7 @@ class Reply:
     arrived_s: float
     reason: str = ""
     status: int | None = None
+    content_type: str = ""
 
     @property
     def seconds(self) -> float:
@@ -129,7 +131,7 @@ class TargetClient:
         sent, limit_s = self._clock(), timeout_s or self._timeout_s
         try:
             async with asyncio.timeout(limit_s):
-                status, body = await self._follow(url)
+                status, kind, body = await self._follow(url)
         except AnswerError as refusal:
             self._moved.pop(url, None)
             return Reply(refusal.outcome, b"", sent, self._clock(), refusal.reason, refusal.status)
@@ -139,26 +141,26 @@ class TargetClient:
         except (aiohttp.ClientError, OSError, ValueError) as error:
             outcome, reason = classify(error)
             return Reply(outcome, b"", sent, self._clock(), reason)
-        return Reply(Outcome.OK, body, sent, self._clock(), status=status)
+        return Reply(Outcome.OK, body, sent, self._clock(), status=status, content_type=kind)
 
-    async def _follow(self, url: str) -> tuple[int, bytes]:
+    async def _follow(self, url: str) -> tuple[int, str, bytes]:
         """The answer, a redirect within the same server followed and remembered (a mount's missing slash)."""
         for _ in range(MAX_REDIRECTS + 1):
-            status, location, body = await self._get(self._moved.get(url, url))
+            status, kind, location, body = await self._get(self._moved.get(url, url))
             if location is None:
-                return status, body
+                return status, kind, body
             self._moved = {**self._moved, url: same_server(self._moved.get(url, url), location, status)}
         raise AnswerError(Outcome.BAD_ANSWER, "redirected in a circle", status)
 
-    async def _get(self, url: str) -> tuple[int, str | None, bytes]:
-        """Status, where it redirects to (None when it does not), body."""
+    async def _get(self, url: str) -> tuple[int, str, str | None, bytes]:
+        """Status, content type, where it redirects to (None when it does not), body."""
         async with self._open().get(url, headers=self._headers, allow_redirects=False) as answer:
             if 300 <= answer.status < 400:
-                return answer.status, answer.headers.get("Location", ""), b""
+                return answer.status, "", answer.headers.get("Location", ""), b""
             check_status(answer.status)
             body = await self._body(answer)
             check_complete(answer, body)
-            return answer.status, None, body
+            return answer.status, content_type(answer.headers.get("Content-Type", "")), None, body
 
     async def _body(self, answer: aiohttp.ClientResponse) -> bytes:
         pieces, size = [], 0

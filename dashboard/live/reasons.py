@@ -41,6 +41,8 @@ def state_words(target: TargetRow, scene: Scene) -> str:
         if last >= scene.tick:  # its row is of now, the scene's tick of some seconds ago
             return "was read late"
         return f"has been silent for {formatting.text((scene.tick - last) / 1000, Unit.SECONDS)}"
+    if target.reason.startswith("answers"):
+        return target.reason  # a whole predicate already
     words = STATE_WORDS.get(target.state, target.state)
     return f"{words} ({target.reason})" if target.reason and target.reason != target.state else words
 

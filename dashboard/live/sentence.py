@@ -143,9 +143,10 @@ PLURALS = {"is": "are", "has": "have", "does": "do", "was": "were", "cannot": "c
 
 
 def plural(text: str) -> str:
-    """A predicate of several: "does not answer" becomes "do not answer"."""
-    verb, space, rest = text.partition(" ")
-    return PLURALS.get(verb, verb.removesuffix("s")) + space + rest
+    """A predicate of several: "does not answer" becomes "do not answer", "answers, but" becomes "answer, but"."""
+    first, space, rest = text.partition(" ")
+    verb = first.rstrip(",")
+    return PLURALS.get(verb, verb.removesuffix("s")) + first[len(verb) :] + space + rest
 
 
 def _extra(scene: Scene) -> str:

@@ -172,12 +172,12 @@ def test_what_is_wrong_with_each(unused: int, tmp_path: Path, capsys: pytest.Cap
     assert status == 1
     assert said["n1"] == "This is no agent but vLLM: name it with --engine."
     assert said["n2"].startswith("Nothing listens there: start the agent there")
-    assert said["n3"] == "This is no agent but a page that is not known here: name it with --engine."
+    assert said["n3"] == "It answers, but this is no agent's metrics page."
     assert said["n4"].endswith("the agent wants a token: name its file with --node-token-file.")
     assert said["e1"] == "This is an agent: name it with --node."
     assert said["e2"].startswith("Nothing listens there: is the engine running")
     assert said["e3"].startswith("HTTP status 404: llama-server needs --metrics")
-    assert said["e4"] == "It answers, but its page is of no engine that is known here."
+    assert said["e4"] == "It answers, but this is no engine's metrics page."
     assert len([line for line in lines if line.startswith("FAIL")]) == 9
     assert "The engine answers, but was started with --disable-log-stats." in [line.strip() for line in lines]
     assert any(line.startswith("ok   engine e6") for line in lines)

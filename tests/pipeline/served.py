@@ -16,7 +16,7 @@ from pipeline.config import CollectorConfig, TargetConfig, TargetKind
 from pipeline.sampler import Sampler
 from storage.store import Store, open_store
 
-Answer = tuple[int, bytes]
+Answer = tuple[int, bytes] | tuple[int, bytes, str]
 
 
 @contextmanager
@@ -28,8 +28,10 @@ def serving(answer: Callable[[str], Answer]) -> Iterator[str]:
         wbufsize = -1  # one packet per answer: two would wait for each other
 
         def do_GET(self) -> None:
-            status, body = answer(self.path)
+            status, body, *content_type = answer(self.path)
             self.send_response(status)
+            for name in content_type:
+                self.send_header("Content-Type", name)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)

@@ -12,7 +12,7 @@ from pipeline.config import TargetConfig, TargetKind
 from pipeline.sampler import Sampler
 from storage.store import Store
 from telemetry.model import Metric
-from tests.pipeline.served import Bench, serving
+from tests.pipeline.served import Answer, Bench, serving
 
 TOKENS = 'vllm:generation_tokens_total{{engine="0",model_name="org/m"}} {tokens}\n'
 PAGE = (
@@ -28,6 +28,7 @@ class Stage:
     def __init__(self, path: Path, kind: TargetKind = TargetKind.ENGINE) -> None:
         self.path, self.kind = path, kind
         self.status, self.body = 200, b""
+        self.content_type: str | None = None
         self.asked: list[str] = []
         self.hold: threading.Event | None = None
         self.slow_s = 0.0
@@ -35,14 +36,14 @@ class Stage:
         self.sampler: Sampler
         self.bench: Bench
 
-    def answer(self, where: str) -> tuple[int, bytes]:
+    def answer(self, where: str) -> Answer:
         self.asked.append(where)
         if where != "/metrics":
             return 404, b""
         if self.hold is not None:
             self.hold.wait(5)
         self.bench.clock.now_s += self.slow_s
-        return self.status, self.body
+        return (self.status, self.body) if self.content_type is None else (self.status, self.body, self.content_type)
 
     def says(self, tokens: float, running: float = 1, start: float = 100) -> None:
         self.status, self.body = 200, PAGE.format(tokens=tokens, running=running, start=start).encode()

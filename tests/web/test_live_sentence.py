@@ -280,6 +280,30 @@ def test_engine_that_does_not_answer(
     assert message["cells"]["decode.now"][3].startswith("head ")
 
 
+def test_pages_of_somebody_else(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    reason = "answers, but this is no engine's metrics page (text/html)"
+    world = make_world()
+    world.run(0, 40)
+    world.silence(HEAD, 41, "bad answer", reason)
+    world.run(41, 60)
+    web = make_web(world)
+    message = web.step()
+    assert message["sentence"]["text"].startswith(f"head {reason} · ")
+    assert message["cells"]["decode.now"] == ["–", *message["cells"]["decode.now"][1:3], f"head {reason}"]
+    (told,) = web.get("status")["engines"]
+    assert (told["state"], told["reason"]) == ("bad answer", reason)
+
+
+def test_several_pages_of_somebody_else(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    world = make_world()
+    world.run(0, 40)
+    for name in ("spark-02", "spark-03"):
+        world.silence(name, 41, "bad answer", "answers, but with an empty page (text/plain)")
+    world.run(41, 60)
+    text = make_web(world).step()["sentence"]["text"]
+    assert text.startswith("spark-02 and spark-03 answer, but with an empty page (text/plain)"), text
+
+
 def test_engine_without_statistics(make_world: MakeWorld, make_web: MakeWeb) -> None:
     world = make_world()
     keep = ("scrape_duration_seconds", "scrape_size_bytes")
