@@ -57,12 +57,8 @@ def _resolution(arguments: Mapping[str, str], sources: Sources) -> tuple[int | N
 
 
 def _range(arguments: Mapping[str, str], sources: Sources) -> tuple[int, int]:
-    now = sources.now_ms()
-    end = parameters.instant_ms("end", arguments.get("end", "now"), now)
-    given = arguments.get("start")
-    start = end - series.DEFAULT_SPAN_MS if given is None else parameters.instant_ms("start", given, now)
-    if start >= end:
-        raise ParameterError("Parameter “start” is not before “end”, expected start < end.")
+    start, end = parameters.range_ms(arguments, sources.now_ms(), series.DEFAULT_SPAN_MS)
+    parameters.ordered(start, end)
     if end - start > MOST_SPAN_MS:
         raise ParameterError(f"The range is longer than {MOST_SPAN_MS // 86_400_000} days.")
     return start, end

@@ -104,8 +104,7 @@ def events(sources: Sources, notes: Annotations, start_ms: int, end_ms: int, tar
 
     cut: whether only the newest MOST_EVENTS of the store's events are told.
     """
-    if start_ms >= end_ms:
-        raise ParameterError("Parameter “start” is not before “end”, expected start < end.")
+    parameters.ordered(start_ms, end_ms)
     stored = sources.store.events(start_ms, end_ms, target, MOST_EVENTS)
     found = [
         {"t": one.at_ms, "end": None, "kind": one.kind, "text": one.text, "target": one.target, "id": None}
@@ -123,9 +122,7 @@ def register(routes: Blueprint, sources: Sources) -> None:
     @routes.get("/events")
     def get_events() -> Response:
         given = arguments(("start", "end", "target"))
-        now = sources.now_ms()
-        end = parameters.instant_ms("end", given.get("end", "now"), now)
-        start = parameters.instant_ms("start", given.get("start", "-1d"), now)
+        start, end = parameters.range_ms(given, sources.now_ms(), DAY_MS)
         return answer(events(sources, notes, start, end, given.get("target")))
 
     @routes.get("/annotations")

@@ -76,6 +76,18 @@ def instant_ms(name: str, given: str, now_ms: int) -> int:
     return int(moment.timestamp() * 1000)
 
 
+def range_ms(given: Mapping[str, str], now_ms: int, span_ms: int) -> tuple[int, int]:
+    """(start, end) as “start” and “end” state them: up to now, and from so long before the end on, unless stated."""
+    end = instant_ms("end", given.get("end", "now"), now_ms)
+    return instant_ms("start", given["start"], now_ms) if "start" in given else end - span_ms, end
+
+
+def ordered(start_ms: int, end_ms: int) -> None:
+    """Refuse a range that ends where it begins, or before."""
+    if start_ms >= end_ms:
+        raise ParameterError("Parameter “start” is not before “end”, expected start < end.")
+
+
 def metric(given: str | None) -> Metric | Ratio:
     """The metric of this name, with or without the prefix of the wire; else a sentence with the nearest names."""
     if not given:

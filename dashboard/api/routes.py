@@ -69,13 +69,7 @@ def register_reading(routes: Blueprint, process: WebProcess) -> None:
 
     @routes.get("/node")
     def get_node() -> Response:
-        name = arguments(("name",)).get("name")
-        if not name:
-            raise ParameterError("Parameter “name” is missing, expected a node's name.")
-        found = process.node(name)
-        if found is None:
-            raise ParameterError(f"There is no node “{name[: parameters.SHOWN]}”.", 404)
-        return answer(found)
+        return answer(_node(process, arguments(("name",)).get("name")))
 
     @routes.get("/metrics")
     def get_metrics() -> Response:
@@ -94,10 +88,19 @@ def register_reading(routes: Blueprint, process: WebProcess) -> None:
     @routes.get("/absences")
     def get_absences() -> Response:
         given = arguments(("start", "end", "target"))
-        now = sources.now_ms()
-        end = parameters.instant_ms("end", given.get("end", "now"), now)
-        start = parameters.instant_ms("start", given.get("start", "-1d"), now)
+        start, end = parameters.range_ms(given, sources.now_ms(), status.ABSENCES_MS)
+        parameters.ordered(start, end)
         return answer(status.absences(sources, start, end, given.get("target")))
+
+
+def _node(process: WebProcess, name: str | None) -> Mapping[str, Any]:
+    """One node; ParameterError where there is none of this name."""
+    if not name:
+        raise ParameterError("Parameter “name” is missing, expected a node's name.")
+    found = process.node(name)
+    if found is None:
+        raise ParameterError(f"There is no node “{name[: parameters.SHOWN]}”.", 404)
+    return found
 
 
 def register_live(routes: Blueprint, process: WebProcess) -> None:

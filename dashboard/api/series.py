@@ -65,11 +65,8 @@ class Asked:
 def read(arguments: Mapping[str, str], sources: Sources) -> Asked:
     """The question that a request's parameters ask; ParameterError with a sentence."""
     parameters.only(arguments, KNOWN)
-    now = sources.now_ms()
     metric = parameters.metric(arguments.get("metric"))
-    end = parameters.instant_ms("end", arguments.get("end", "now"), now)
-    given = arguments.get("start")
-    start = end - DEFAULT_SPAN_MS if given is None else parameters.instant_ms("start", given, now)
+    start, end = parameters.range_ms(arguments, sources.now_ms(), DEFAULT_SPAN_MS)
     return Asked(
         metric=metric,
         start_ms=start,
@@ -127,9 +124,8 @@ def _labels(given: str | None, metric: Metric | Ratio) -> dict[str, str]:
 
 def check(asked: Asked) -> None:
     """Refuse ranges that make no sense or cost too much."""
+    parameters.ordered(asked.start_ms, asked.end_ms)
     span = asked.end_ms - asked.start_ms
-    if span <= 0:
-        raise ParameterError("Parameter “start” is not before “end”, expected start < end.")
     if span > MOST_SPAN_MS:
         most = MOST_SPAN_MS // 86_400_000
         raise ParameterError(f"The range is {span / 86_400_000:.1f} days long, expected at most {most}.")
@@ -182,9 +178,7 @@ def answers(arguments: Mapping[str, str], sources: Sources) -> dict[str, Any]:
         return series(read(arguments, sources), sources)
     if len(names) > MOST_METRICS:
         raise ParameterError(f"These are {len(names)} metrics, expected at most {MOST_METRICS}.")
-    now = sources.now_ms()
-    end = parameters.instant_ms("end", arguments.get("end", "now"), now)
-    start = parameters.instant_ms("start", arguments["start"], now) if "start" in arguments else end - DEFAULT_SPAN_MS
+    start, end = parameters.range_ms(arguments, sources.now_ms(), DEFAULT_SPAN_MS)
     fixed = {**arguments, "start": str(start), "end": str(end)}
     return {"answers": [series(read({**fixed, "metric": name}, sources), sources) for name in names]}
 

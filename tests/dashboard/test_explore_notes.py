@@ -50,6 +50,8 @@ def test_events_of_a_stretch(web: Web) -> None:
     assert [one["t"] for one in web.get(f"events?start={tick(11)}&end={tick(30)}")["events"]] == [tick(20)]
     assert [one["t"] for one in web.get(f"events?start={T0}&end={tick(30)}&target=spark-01")["events"]] == [tick(10)]
     assert len(web.get("events")["events"]) == 2
+    assert web.get(f"events?end={tick(30)}") == told, "from a day before the end on"
+    assert web.get(f"events?end={tick(20) + 86_400_000}")["events"] == told["events"][1:]
 
 
 def test_bad_stretches_are_refused(web: Web) -> None:

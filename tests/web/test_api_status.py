@@ -34,7 +34,13 @@ def web(world: World, make_web: MakeWeb) -> Web:
 
 def test_status_of_a_node_and_an_engine(world: World, web: Web) -> None:
     row = world.rows["spark-02"]
-    detail = {"missed": 3, "refused_series": 1, "dropped_families": 7, "impossible_numbers": 4, "processes": [{"pid": 5}]}
+    detail = {
+        "missed": 3,
+        "refused_series": 1,
+        "dropped_families": 7,
+        "impossible_numbers": 4,
+        "processes": [{"pid": 5}],
+    }
     world.rows["spark-02"] = type(row)(
         *[getattr(row, one) for one in ("name", "kind", "url")], 1000, "ok", "", 5, 9, detail
     )
@@ -159,6 +165,7 @@ def test_absences(world: World, web: Web) -> None:
     ]
     assert len(web.get("absences?target=spark-01")["absences"]) == 1
     assert web.get(f"absences?start={tick(5)}&end={tick(10)}")["absences"] == []
+    assert "“start” is not before “end”" in web.get(f"absences?start={tick(10)}&end={tick(10)}", 400)["error"]
 
 
 def test_metrics_are_the_catalogue(web: Web) -> None:

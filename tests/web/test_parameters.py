@@ -32,6 +32,26 @@ PARSERS: dict[str, Callable[[str], object]] = {
 }
 
 
+@pytest.mark.parametrize(
+    ("given_texts", "found"),
+    [
+        ({}, (NOW - 60, NOW)),
+        ({"end": "5000"}, (4940, 5000)),
+        ({"start": "7"}, (7, NOW)),
+        ({"start": "-1s", "end": "-2s"}, (NOW - 1000, NOW - 2000)),
+    ],
+)
+def test_a_range(given_texts: dict[str, str], found: tuple[int, int]) -> None:
+    assert parameters.range_ms(given_texts, NOW, 60) == found
+
+
+def test_the_order_of_a_range() -> None:
+    parameters.ordered(4, 5)
+    for start in (5, 6):
+        with pytest.raises(ParameterError, match="“start” is not before “end”"):
+            parameters.ordered(start, 5)
+
+
 @pytest.mark.parametrize("name", PARSERS)
 @given(text=TEXT)
 def test_a_value_or_a_sentence(name: str, text: str) -> None:
