@@ -31,8 +31,10 @@ def names(content: Mapping[str, Any], targets: Iterable[TargetRow]) -> dict[str,
     engines = [*_engines(content), *(one.name for one in known if one.kind == "engine")]
     found: dict[str, str] = {}
     for word, several in (("node", nodes), ("engine", engines)):
-        for number, name in enumerate(dict.fromkeys(one for one in several if one not in found), 1):
-            found[name] = f"{word} {number}"
+        fresh = list(dict.fromkeys(one for one in several if one not in found))
+        digits = len(str(len(fresh)))
+        for number, name in enumerate(fresh, 1):
+            found[name] = f"{word} {number:0{digits}d}"
     for one in known:
         for host in _hosts(one.url):
             found.setdefault(host, found.get(one.name, HIDDEN))

@@ -19,6 +19,8 @@ from telemetry.model import Unit
 HEIGHT = 100.0
 MOST_MARKS = 40
 ROW_PX = 16
+MOST_OF_IT = 0.9
+"""A stretch longer than this share of the run is not worth a colour."""
 
 
 @dataclass
@@ -104,7 +106,8 @@ class Figures:
 
     def _ground(self) -> list[Html]:
         """Benchmarks' stretches, behind everything."""
-        return [_rectangle(self._at(start), self._at(end), "bench") for start, end in self.bands]
+        parts = [(max(self._at(start), 0.0), min(self._at(end), self.count)) for start, end in self.bands]
+        return [_rectangle(low, high, "bench") for low, high in parts if high - low < MOST_OF_IT * self.count]
 
     def _above(self) -> list[Html]:
         """Marks, and what was cut off, in front."""
@@ -158,6 +161,7 @@ class Figures:
             formatting.text(low, one.unit),
             tag("span", class_="ramp"),
             formatting.text(high, one.unit),
+            *_gaps(one),
             class_="scale",
         )
         said = f"{one.title} of {len(one.rows)} nodes over time, {_range([low, high], one.unit)}"
@@ -171,7 +175,14 @@ class Figures:
 
 
 def _tick(value: float, unit: str) -> str:
-    return f"{value:g}\u00a0{unit}" if unit else f"{value:g}"
+    number = f"{value / 1000:g}k" if value >= 10_000 or (value >= 1000 and value % 100 == 0) else f"{value:g}"
+    return f"{number}\u00a0{unit}" if unit else number
+
+
+def _gaps(one: Map) -> list[Html]:
+    """What grey is, where there is any."""
+    some = any(value is None for _, row in one.rows for value in row)
+    return [tag("span", class_="grey"), inner("not known")] if some else []
 
 
 def _range(known: Sequence[float], unit: Unit) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dashboard import formatting
-from dashboard.report import tables
+from dashboard.report import results, sections, tables
 from dashboard.report.content import Content
 from dashboard.report.figures import Figures
 from dashboard.report.tags import Html, inner, tag
@@ -94,25 +94,30 @@ def _body(content: Content, charts: list[Html]) -> list[Html]:
     parts.append(tables.heroes(summary) if summary and run["by"] != "benchmark" else Html(""))
     how = tables.measured(run)
     each = tables.nodes(summary, run["start"])
-    results = [tables.benchmark(one) for one in content["benchmarks"]]
-    sections = (
+    told = [results.result(one) for one in content["benchmarks"]]
+    parts_of_it = (
         ("How it was measured", [tables.pairs(how)] if how else []),
         ("Over time", charts),
         ("Node by node", [each] if each is not None else []),
-        ("Benchmark and engine", results),
-        ("All numbers", [tables.sections(summary)] if summary else []),
+        ("Benchmark and engine", told),
+        ("All numbers", [sections.sections(summary)] if summary else []),
         ("Ran on", [tables.fingerprint(content["fingerprint"])] if content["fingerprint"] else []),
         ("Marks and events", [_events(content)]),
-        ("What the numbers mean", [tables.definitions(summary)] if summary else []),
+        ("What the numbers mean", [_folded("Definitions", sections.definitions(summary))] if summary else []),
     )
-    parts += [tag("section", tag("h2", title), *found) for title, found in sections if found]
+    parts += [tag("section", tag("h2", title), *found) for title, found in parts_of_it if found]
     return [*parts, _foot(content)]
 
 
 def _events(content: Content) -> Html:
     count = len(content["marks"]) + len(content["events"])
     told = tables.events(content)
-    return told if count <= FOLDED else tag("details", tag("summary", f"{count} of them"), told)
+    return told if count <= FOLDED else _folded(f"{count} of them", told)
+
+
+def _folded(title: str, part: Html) -> Html:
+    """Behind one click; open on paper."""
+    return tag("details", tag("summary", title), part)
 
 
 def _head(content: Content) -> Html:

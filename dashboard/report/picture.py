@@ -7,17 +7,22 @@ import struct
 import zlib
 from collections.abc import Sequence
 
-HUE = (52, 124, 209)
+HUE, GREY = (52, 124, 209), (128, 128, 128)
 STEPS = 32
 FAINTEST = 0.07
-"""How much of the hue the least number has; what is not known has none."""
+"""How much of the hue the least number has."""
+NOT_KNOWN = 0.45
+"""How much grey there is where nothing is known."""
 
 
 def png(rows: Sequence[Sequence[float | None]], low: float, high: float) -> bytes:
-    """One pixel per number. Numbers from low to high; None is transparent."""
+    """One pixel per number. Numbers from low to high; None is grey."""
     width = len(rows[0])
-    palette = bytes(HUE) * (STEPS + 1)
-    strength = [0, *(round(255 * (FAINTEST + (1 - FAINTEST) * step / (STEPS - 1))) for step in range(STEPS))]
+    palette = bytes(GREY) + bytes(HUE) * STEPS
+    strength = [
+        round(255 * NOT_KNOWN),
+        *(round(255 * (FAINTEST + (1 - FAINTEST) * step / (STEPS - 1))) for step in range(STEPS)),
+    ]
     body = b"".join(b"\0" + bytes(_step(value, low, high) for value in row) for row in rows)
     head = struct.pack(">IIBBBBB", width, len(rows), 8, 3, 0, 0, 0)
     chunks = (

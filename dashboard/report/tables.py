@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dashboard import formatting
+from dashboard.report.sections import ON, Sections, of_node
 from dashboard.report.tags import Entry, Html, cell, in_unit, inner, shown, table, tag
 from dashboard.report.times import instant, since
 from telemetry.model import Unit
 
-Sections = Sequence[Mapping[str, Any]]
-ON = "_on"
-"""Ends the keys of a node's own entries."""
 HEROES = (
     ("speed.decode_mean", "Decode, mean while decoding"),
     ("speed.decode_peak", "Decode, peak of 10 s"),
@@ -37,8 +36,10 @@ PER_NODE = (
     ("clock_min", "Clock, least"),
     ("clock_mean", "Clock"),
     ("throttled", "Throttled"),
+    ("energy", "Energy"),
 )
-STANDING_OUT = {"slowest": "slowest", "hottest": "hottest"}
+SMALL, SMALLEST = re.compile(r"± (\d\S*) of it: one interval of each window(?:; )?"), 0.01
+STANDING_OUT = ("slowest", "hottest")
 MEASURED = {
     "concurrency": "Concurrency",
     "corpus": "Corpus",
@@ -62,13 +63,11 @@ def heroes(summary: Sections) -> Html:
     for place, (path, label) in enumerate(HEROES):
         entry = find(summary, path)
         value = tag("div", shown(entry), class_="value", **_exactly(path, entry))
-        note = tag("div", (entry or {}).get("note", ""), class_="note")
+        note = tag("div", _doubt(entry), class_="note")
         large.append(
             tag("div", tag("div", label, class_="label"), value, note, class_=f"hero{'' if place else ' first'}")
         )
-    small = [
-        (path, entry) for path in TILES if (entry := find(summary, path)) is not None and entry["value"] is not None
-    ]
+    small = [(path, entry) for path in TILES if (entry := find(summary, path)) is not None and entry["value"]]
     tiles = [
         tag(
             "div",
@@ -78,60 +77,50 @@ def heroes(summary: Sections) -> Html:
         )
         for path, entry in small
     ]
-    return inner(tag("div", *large, class_="heroes"), tag("div", *tiles, class_="tiles") if tiles else Html(""))
+    rest = tag("div", *tiles, class_="tiles") if tiles else Html("")
+    return tag("div", tag("div", *large, class_="heroes"), rest, class_="numbers")
+
+
+def _doubt(entry: Entry | None) -> str:
+    """A number's note, less a doubt that would not change a digit of what is shown."""
+    note = str((entry or {}).get("note", ""))
+    found = SMALL.match(note)
+    return note[found.end() :] if found is not None and float(found[1]) < SMALLEST else note
 
 
 def _exactly(path: str, entry: Entry | None) -> dict[str, str]:
     return {"data_key": path, "data_value": repr(entry["value"])} if entry and entry["value"] is not None else {}
 
 
-def of_node(entry: Entry) -> bool:
-    """Whether an entry is of one node, and stands in their table."""
-    return str(entry["key"]).endswith(ON)
-
-
-def sections(summary: Sections) -> Html:
-    """Every number but those of single nodes."""
-    found = []
-    for section in summary:
-        own = [one for one in section["entries"] if not (section["key"] == "nodes" and of_node(one))]
-        if own:
-            rows = [_row(section["key"], one) for one in own]
-            found.append(tag("div", tag("h3", section["label"]), table(("", ""), rows)))
-    return tag("div", *found, class_="columns")
-
-
-def _row(section: str, entry: Entry) -> Html:
-    label = f"{entry['label']} · {entry['of']}" if entry.get("of") else entry["label"]
-    count = entry.get("count")
-    of = "" if count is None else f"of {formatting.text(count, Unit.COUNT)}"
-    said = "; ".join(part for part in (of, entry.get("note", "")) if part)
-    note = tag("div", said, class_="note") if said else Html("")
-    return tag("tr", tag("th", label, note, scope="row"), cell(f"{section}.{entry['key']}", entry))
-
-
 def nodes(summary: Sections, start_ms: int) -> Html | None:
     """Node by node, those that stand out marked; None where there are none."""
     section = next((one for one in summary if one["key"] == "nodes"), {"entries": ()})
     found: dict[str, dict[str, Entry]] = {}
-    for one in section["entries"]:
+    for one in (one for each in summary for one in each["entries"]):
         if of_node(one):
             found.setdefault(one["of"], {})[one["key"].removesuffix(ON)] = one
     if not found:
         return None
-    apart = {one["of"]: word for one in section["entries"] if (word := STANDING_OUT.get(one["key"])) and one.get("of")}
+    apart: dict[str, list[str]] = {}
+    for one in section["entries"]:
+        if one["key"] in STANDING_OUT and one.get("of"):
+            apart.setdefault(one["of"], []).append(one["key"])
     known = [(key, label) for key, label in PER_NODE if any(key in own for own in found.values())]
     rows = [
         tag(
             "tr",
-            tag("th", name, *([tag("span", apart[name], class_="chip")] if name in apart else []), scope="row"),
-            *(cell(f"nodes.{key}{ON}", own.get(key)) for key, _ in known),
+            tag("th", name, *(tag("span", word, class_="chip") for word in apart.get(name, ())), scope="row"),
+            *(cell(f"{_section(key)}.{key}{ON}", own.get(key)) for key, _ in known),
         )
         for name, own in sorted(found.items())
     ]
     told = [_apart(one, start_ms) for one in section["entries"] if one["key"] in STANDING_OUT and one.get("of")]
     said = tag("p", " ".join(told), class_="note") if told else Html("")
     return inner(said, table(("Node", *(label for _, label in known)), rows))
+
+
+def _section(key: str) -> str:
+    return "energy" if key == "energy" else "nodes"
 
 
 def _apart(entry: Entry, start_ms: int) -> str:
@@ -186,47 +175,3 @@ def events(content: Mapping[str, Any]) -> Html:
     more = len(told) - MOST_EVENTS
     left = tag("p", f"{more} more are left out.", class_="note") if more > 0 else Html("")
     return inner(table(("After", "What", "Where", "Text"), rows), left)
-
-
-def benchmark(one: Mapping[str, Any]) -> Html:
-    """A client's numbers beside the engine's."""
-    said = " ".join(part for part in (one["tool"], one["version"]) if part)
-    where = one["overlay"]["how"] if one["overlay"] is not None else "there is no telemetry of its minutes"
-    head = inner(tag("h3", said), tag("p", f"{one['file'] or 'imported'}: {where}", class_="note"))
-    rows = [
-        tag(
-            "tr",
-            tag("th", pair["label"], scope="row"),
-            cell("", pair["client"]),
-            cell("", pair["server"]),
-            tag("td", "" if pair["difference"] is None else f"{pair['difference']:+.1%}", class_="number"),
-            tag("td", pair["note"], class_="note"),
-        )
-        for pair in one["beside"]
-    ]
-    rest = [
-        tag("tr", tag("th", _labelled(entry), scope="row"), cell("", entry), _noted(entry)) for entry in one["rest"]
-    ]
-    parts = [table(("", "Client", "Engine", "Apart", "Why they differ"), rows)] if rows else []
-    parts += [table(("Only the client tells", "Value", ""), rest)] if rest else []
-    how = pairs((name, inner(text)) for name, text in sorted(one["protocol"].items())) if one["protocol"] else Html("")
-    return tag("div", head, *parts, how, class_="beside")
-
-
-def _labelled(entry: Entry) -> str:
-    return f"{entry['of']}: {entry['label']}" if entry.get("of") else str(entry["label"])
-
-
-def _noted(entry: Entry) -> Html:
-    return tag("td", entry.get("note", ""), class_="note")
-
-
-def definitions(summary: Sections) -> Html:
-    """What the numbers mean, each once."""
-    found: dict[str, str] = {}
-    for section in summary:
-        for one in section["entries"]:
-            if one.get("definition") and not of_node(one):
-                found.setdefault(one["label"], one["definition"])
-    rows = [tag("div", tag("dt", label), tag("dd", text)) for label, text in found.items()]
-    return tag("dl", *rows, class_="definitions")

@@ -33,9 +33,17 @@ def tag(name: str, *parts: str, **attributes: object) -> Html:
     return Html(f"<{name}{said}>{inner(*parts)}</{name}>")
 
 
+WORDS = frozenset({"Why they differ", "Spread", "What", "Where", "Text"})
+"""Heads of columns that hold words."""
+
+
 def table(heads: Sequence[str], rows: Iterable[Html], **attributes: object) -> Html:
     """A table that may be wider than the page."""
-    cells = [tag("th", one, scope="col", class_="number" if place else None) for place, one in enumerate(heads)]
+    numbers = [place > 0 and one not in WORDS for place, one in enumerate(heads)]
+    cells = [
+        tag("th", one, scope="col", class_="number" if number else None)
+        for one, number in zip(heads, numbers, strict=True)
+    ]
     head = tag("thead", tag("tr", *cells)) if any(heads) else Html("")
     return tag("div", tag("table", head, tag("tbody", *rows), **attributes), class_="wide")
 

@@ -63,7 +63,7 @@ def fits(
     near = [run for run in mine if _any_zone(benchmark, run, now_ms)]
     exact = [run for run in near if _counts(benchmark, tokens(run, run.start_ms, run.end_ms or now_ms), MORE)]
     if len(exact) > 1:
-        exact = [run for run in exact if _ends_with(benchmark, run, now_ms)] or exact
+        exact = [run for run in exact if _shares(benchmark, run, now_ms)] or exact
     if exact:
         how = "the same model and output tokens"
         return [Fit(run, run.start_ms, run.end_ms or now_ms, how, whole=True) for run in exact]
@@ -100,10 +100,11 @@ def _any_zone(benchmark: Benchmark, run: Run, now_ms: int) -> bool:
     return min(ends) <= (run.end_ms or now_ms) + LATE_MS and max(ends) >= run.start_ms
 
 
-def _ends_with(benchmark: Benchmark, run: Run, now_ms: int) -> bool:
-    """Whether it ended when the run did, whatever the zone's quarters of an hour."""
-    last = run.end_ms or now_ms
-    return any(-EDGE_MS <= end - last <= LATE_MS for _, end in _ends(benchmark))
+def _shares(benchmark: Benchmark, run: Run, now_ms: int) -> bool:
+    """Whether it shares the run's minutes, whatever the zone's quarters of an hour."""
+    length, last = round((benchmark.seconds or 0.0) * 1000), run.end_ms or now_ms
+    shared = (min(end, last) - max(end - length, run.start_ms) for _, end in _ends(benchmark))
+    return max(shared, default=0) >= MOST_OF_IT * length
 
 
 def _part(benchmark: Benchmark, run: Run, tokens: Tokens, now_ms: int, offset_ms: int) -> Fit | None:

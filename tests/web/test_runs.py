@@ -54,6 +54,7 @@ def collecting(world: World) -> Iterator[None]:
             batch = Batch(
                 runs=list(told.runs.values()),
                 marks=told.marks,
+                parts=told.parts,
                 marks_moved=told.moved,
                 runs_deleted=told.deleted,
                 commands=told.commands,

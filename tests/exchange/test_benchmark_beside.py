@@ -1,0 +1,97 @@
+"""A client's numbers beside the engine's: which belong together, and which may be compared."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from exchange.benchmarks import beside, reading
+from exchange.benchmarks.record import Overlay
+from runs.client import sections
+from runs.entries import Entry, Section
+from telemetry.model import Unit
+from tests.exchange import results
+from tests.exchange.results import packed
+
+TPS = Unit.TOKENS_PER_SECOND
+SUMMARY = (
+    Section(
+        "speed",
+        "Speed",
+        (Entry("decode_mean", "Decode", 16.0, TPS), Entry("decode_peak_1s", "Peak", 30.0, TPS)),
+    ),
+    Section("requests", "Requests", (Entry("output", "Output", 410.0, Unit.TOKENS),)),
+    Section(
+        "latency",
+        "Latency",
+        (Entry("ttft_mean", "TTFT", 4.0, Unit.SECONDS), Entry("ttft_p99", "TTFT", 5.0, Unit.SECONDS, relation="<")),
+    ),
+)
+
+
+def test_what_belongs_together() -> None:
+    (found,) = reading.read(packed(results.vllm(max_output_tokens_per_s=12.0)), "x.json")
+    told = {one.client.key: one for one in beside.beside(found, SUMMARY)}
+    pairs = {key: one.server and one.server.value for key, one in told.items()}
+    assert pairs == {
+        "output": 410.0,
+        "prompt": None,
+        "completed": None,
+        "seconds": None,
+        "output_throughput": 16.0,
+        "peak": 30.0,
+        "ttft_mean": 4.0,
+        "ttft_p99": 5.0,
+    }
+    assert told["output_throughput"].difference == pytest.approx(0.25)
+    assert told["output"].difference == pytest.approx(-10 / 410)
+    assert told["prompt"].difference is None
+
+
+def test_what_cannot_be_compared_has_a_reason_and_no_difference() -> None:
+    (found,) = reading.read(packed(results.vllm(max_output_tokens_per_s=12.0)), "x.json")
+    told = {one.client.key: one for one in beside.beside(found, SUMMARY)}
+    assert told["peak"].difference is None
+    assert "stream chunks" in told["peak"].note
+    assert told["ttft_mean"].difference is None
+    assert "its own queue" in told["ttft_mean"].note
+    assert all(one.note for one in told.values())
+
+
+def test_numbers_of_a_stretch_come_before_those_of_the_run() -> None:
+    (found,) = reading.read(packed(results.vllm()), "x.json")
+    own = (Entry("speed.decode_mean", "Decode", 19.0, TPS),)
+    told = beside.beside(replace(found, overlay=Overlay(0, 1, "", own)), SUMMARY)
+    assert {one.client.key: one.server.value for one in told if one.server is not None} == {"output_throughput": 19.0}
+
+
+def test_an_engine_at_0_is_no_base_of_a_difference() -> None:
+    (found,) = reading.read(packed(results.vllm()), "x.json")
+    none = (Section("speed", "", (Entry("decode_mean", "", 0.0, TPS),)),)
+    assert next(one for one in beside.beside(found, none) if one.client.key == "output_throughput").difference is None
+
+
+def test_the_rest_is_what_only_the_client_knows() -> None:
+    (found,) = reading.read(packed(results.vllm()), "x.json")
+    assert [one.key for one in beside.rest(found)] == ["failed"]
+    (tests,) = reading.read(results.recorded("llama-benchy.json"), "x.json")
+    assert len(beside.rest(tests)) == len(tests.entries) == 18
+    assert beside.beside(tests, SUMMARY) == []
+
+
+def test_every_pair_names_an_entry_that_a_summary_can_have() -> None:
+    assert len({one.client for one in beside.PAIRS}) == len(beside.PAIRS)
+    assert {one.server.partition(".")[0] for one in beside.PAIRS} == {"requests", "speed", "latency", "speculation"}
+
+
+def test_a_client_alone_gives_counts_and_no_speed() -> None:
+    (found,) = reading.read(packed(results.vllm()), "x.json")
+    told = {(part.key, one.key): one.value for part in sections(found.entries) for one in part.entries}
+    assert told == {
+        ("speed", "seconds"): 20.0,
+        ("requests", "output"): 400.0,
+        ("requests", "prompt"): 880.0,
+        ("requests", "finished"): 4.0,
+    }
+    assert sections(reading.read(results.recorded("llama-benchy.json"), "x.json")[0].entries) == ()

@@ -1,0 +1,181 @@
+"""Results of benchmarks over HTTP: laid over the run that they measured, or kept apart; asked where it is not clear."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from pipeline import digest
+from tests.exchange import results
+from tests.exchange.results import packed
+from tests.web.conftest import MakeWeb, MakeWorld, Web
+from tests.web.test_runs import collecting, entry, keep, run
+from tests.web.world import tick
+
+
+@pytest.fixture
+def web(make_world: MakeWorld, make_web: MakeWeb) -> Web:
+    """Two minutes of the world, and a run of 20 s in it, in which 400 tokens came."""
+    world = make_world()
+    world.run(0, 120)
+    keep(world, run(1, 10, 30))
+    web = make_web(world)
+    web.step()
+    return web
+
+
+def result(last: int = 30, **changed: Any) -> dict[str, Any]:
+    """A result that ended at this tick, in the zone of this machine."""
+    ended = datetime.fromtimestamp(tick(last) / 1000, UTC).astimezone()
+    return results.vllm(date=ended.strftime("%Y%m%d-%H%M%S"), **changed)
+
+
+def send(web: Web, data: bytes, query: str = "", status: int = 200) -> Any:
+    answer = web.client.post(f"/api/v1/benchmarks?name=bench.json{query}", data=data)
+    assert answer.status_code == status, answer.text
+    return answer.json
+
+
+def test_a_result_is_laid_over_the_run_that_it_measured(web: Web) -> None:
+    with collecting(web.world):
+        (told,) = send(web, packed(result()))["results"]
+    assert (told["run"], told["new"], told["how"], told["error"]) == (
+        1,
+        False,
+        "the same model and output tokens",
+        None,
+    )
+    (found,) = web.get("runs/1/benchmarks")["benchmarks"]
+    assert (found["tool"], found["file"], found["model"]) == ("vllm bench serve", "bench.json", "org/Kimi-K3")
+    assert found["overlay"] == {"start": tick(10), "end": tick(30), "how": "the same model and output tokens"}
+    pairs = {one["client"]["key"]: one for one in found["beside"]}
+    assert (pairs["output"]["client"]["value"], pairs["output"]["server"]["value"]) == (400, 400)
+    assert pairs["output_throughput"]["server"]["value"] == pytest.approx(20.0)
+    assert pairs["output_throughput"]["difference"] == pytest.approx(0.0)
+    assert pairs["ttft_mean"]["server"]["value"] == pytest.approx(4.0)
+    assert web.get("runs")["total"] == 1
+
+
+def test_the_same_result_again_changes_nothing(web: Web) -> None:
+    with collecting(web.world):
+        send(web, packed(result()))
+        (told,) = send(web, packed(result()))["results"]
+        send(web, packed(result()), "&run=1")
+    assert (told["run"], told["how"]) == (1, "it is there already")
+    assert len(web.get("runs/1/benchmarks")["benchmarks"]) == 1
+
+
+def test_a_part_of_a_longer_run_has_the_engines_numbers_of_its_minutes(web: Web) -> None:
+    """Its edges are taken 5 s wider: 600 tokens came in the 30 s around its 20 s."""
+    keep(web.world, run(3, 40, 110))
+    with collecting(web.world):
+        (told,) = send(web, packed(result(80, total_output_tokens=595, duration=20.0)))["results"]
+    assert (told["run"], told["how"]) == (3, "the same model, minutes and output tokens")
+    (found,) = web.get("runs/3/benchmarks")["benchmarks"]
+    assert (found["overlay"]["start"], found["overlay"]["end"]) == (tick(55), tick(85))
+    pairs = {one["client"]["key"]: one["server"] for one in found["beside"]}
+    assert pairs["output"]["value"] == 600
+    assert pairs["completed"] is None or pairs["completed"]["value"] is None
+
+
+def test_what_belongs_to_no_run_is_one_without_telemetry(web: Web) -> None:
+    with collecting(web.world):
+        (told,) = send(web, packed(result(model_id="other/model")))["results"]
+    assert told["new"]
+    number = told["run"]
+    found = web.get(f"runs/{number}")
+    assert (found["run"]["by"], found["run"]["model"], found["run"]["deployment"]) == (
+        "benchmark",
+        "other/model",
+        "benchmark:other/model",
+    )
+    assert (found["run"]["start"], found["run"]["end"]) == (tick(10), tick(30))
+    assert "without telemetry" in found["why"]
+    assert (entry(found, "requests", "output"), entry(found, "requests", "finished")) == (400, 4)
+    keys = {one["key"] for section in found["summary"] for one in section["entries"]}
+    assert keys == {"seconds", "output", "prompt", "finished"}
+    assert (found["fingerprint"], found["events"]) == ([], [])
+    numbers = next(one["numbers"] for one in web.get("runs")["runs"] if one["id"] == number)
+    assert numbers == {"speed.seconds": 20, "requests.output": 400, "requests.prompt": 880, "requests.finished": 4}
+    assert "no samples here" in web.get(f"runs/{number}?start={tick(12)}&end={tick(20)}")["why"]
+    (mine,) = web.get(f"runs/{number}/benchmarks")["benchmarks"]
+    assert all(pair["server"] is None for pair in mine["beside"])
+    assert web.world.writer.unsettled_runs(digest.SUMMARY) == []
+
+
+def test_apart_means_apart(web: Web) -> None:
+    with collecting(web.world):
+        (told,) = send(web, packed(result()), "&apart=1")["results"]
+    assert told["new"]
+    assert web.get("runs/1/benchmarks")["benchmarks"] == []
+
+
+def test_people_are_asked_where_two_runs_fit(web: Web) -> None:
+    keep(web.world, run(3, 30, 50))
+    refused = send(web, packed(result(40)), status=409)
+    assert refused["error"] == "bench.json: it fits several runs, name one of them: 3 (Kimi-K3 #3), 1 (Kimi-K3 #1)"
+    with collecting(web.world):
+        (told,) = send(web, packed(result(40)), "&run=3")["results"]
+    assert (told["run"], told["how"]) == (3, "named by hand")
+
+
+def test_a_result_without_a_time_wants_a_run(web: Web) -> None:
+    data = b"model,test_name,t_s_mean,t_s_std\norg/Kimi-K3,tg32,20,1\n"
+    assert "does not tell when it was measured" in send(web, data, status=409)["error"]
+    with collecting(web.world):
+        assert send(web, data, "&run=1")["results"][0]["run"] == 1
+    (found,) = web.get("runs/1/benchmarks")["benchmarks"]
+    assert [(one["of"], one["value"]) for one in found["rest"]] == [("tg32", 20)]
+
+
+@pytest.mark.parametrize("kind", ["trim", "nodes", "pin", "baseline", "annotate", "merge", "split"])
+def test_what_needs_samples_is_refused(web: Web, kind: str) -> None:
+    fields: dict[str, Any] = {
+        "nodes": {"nodes": ["a"]},
+        "annotate": {"at_ms": tick(20), "text": "x"},
+        "merge": {"other": 1},
+        "split": {"at_ms": tick(20)},
+    }
+    with collecting(web.world):
+        number = send(web, packed(result(model_id="other")))["results"][0]["run"]
+        given = {"kind": kind, "run": number, **fields.get(kind, {})}
+        answer = web.client.post("/api/v1/runs/commands", json=given)
+        assert (answer.status_code, answer.json["error"]) == (
+            409,
+            "this run has no samples here: it is a benchmark's result",
+        )
+        kept = web.client.post("/api/v1/runs/commands", json={"kind": "rename", "run": number, "name": "mine"})
+        assert kept.status_code == 200
+        gone = web.client.post("/api/v1/runs/commands", json={"kind": "delete", "run": number})
+        assert gone.status_code == 200
+    assert web.world.writer.run_parts_of(number, "") == {}
+
+
+def test_a_foreign_order_is_checked_like_any(web: Web) -> None:
+    with collecting(web.world):
+        refused = web.client.post("/api/v1/runs/commands", json={"kind": "benchmark", "run": 1, "record": {"tool": 5}})
+        assert (refused.status_code, refused.json["error"]) == (400, "“tool” is no text of at most 2000 signs.")
+        record = {"tool": "x", "entries": []}
+        late = {"kind": "benchmark", "record": record, "start_ms": 9, "end_ms": 5}
+        assert (
+            web.client.post("/api/v1/runs/commands", json=late).json["error"]
+            == "name the start and the end of the result"
+        )
+
+
+def test_broken_files_and_questions_that_cannot_be(web: Web) -> None:
+    assert send(web, b"{", status=400)["error"].startswith("bench.json, line 1, column 2: ")
+    assert send(web, packed(result()), "&run=99", 404)["error"] == "There is no run 99."
+    assert send(web, packed(result()), "&run=x", 400)["error"].startswith("Parameter “run”")
+    assert web.get("runs/99/benchmarks", 404)["error"] == "There is no run 99."
+
+
+def test_without_a_collector_it_says_so(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dashboard.api import run_answers
+
+    monkeypatch.setattr(run_answers, "WAIT_S", 0.05)
+    (told,) = send(web, packed(result()), status=202)["results"]
+    assert (told["applied"], told["run"]) == (None, None)
+    assert told["why"] == run_answers.SILENT
