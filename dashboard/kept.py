@@ -9,11 +9,15 @@ from telemetry.kept import Kept
 from telemetry.summary import HOUR_MS, hour_of
 
 
+MOST_BYTES = 16_000_000
+"""Some six views of a day of 16 nodes, four charts each."""
+
+
 class KeptHours(Kept):
     """Bins of hours whose samples stand as long as the store says the same of them."""
 
     def __init__(self, store: Store) -> None:
-        super().__init__()
+        super().__init__(MOST_BYTES)
         self._store = store
 
     def states(self, start_ms: int, end_ms: int, targets: Collection[str] | None) -> Mapping[int, Hashable]:
