@@ -1,0 +1,1 @@
+"""When something is wrong: rules, conditions over arrays of instances × ticks, and the machine that follows them."""

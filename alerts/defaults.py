@@ -1,0 +1,35 @@
+"""The rules that come with the product, and what people changed of them."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+Tables = Mapping[str, Mapping[str, Any]]
+FILE = Path(__file__).with_name("defaults.toml")
+
+
+@lru_cache(maxsize=1)
+def defaults() -> Tables:
+    """The tables of `defaults.toml`, by name."""
+    return tomllib.loads(FILE.read_text(encoding="utf-8"))
+
+
+def merged(*layers: Tables) -> dict[str, dict[str, Any]]:
+    """Tables laid over each other, the last on top: field by field, and setting by setting.
+
+    >>> merged({"a": {"for": "1s", "settings": {"x": "1", "y": "2"}}}, {"a": {"settings": {"x": "3"}}})
+    {'a': {'for': '1s', 'settings': {'x': '3', 'y': '2'}}}
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for layer in layers:
+        for name, table in layer.items():
+            below = found.setdefault(name, {})
+            settings = {**below.get("settings", {}), **table.get("settings", {})}
+            below.update(table)
+            if settings:
+                below["settings"] = settings
+    return found

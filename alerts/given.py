@@ -1,0 +1,119 @@
+"""What rules may ask beside the catalogue: what the collector knows of its targets and of itself.
+
+Never stored as samples: live it comes from the collector's memory, in a replay from absences, facts and events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from telemetry.frame import Floats, Ints
+from telemetry.model import Fold, Kind, Metric, Scope, Unit
+from telemetry.states import TargetState
+
+STATES = tuple(state.value for state in TargetState)
+
+
+def _metric(
+    name: str, label: str, text: str, unit: Unit, kind: Kind, scope: Scope, states: tuple[str, ...] = ()
+) -> Metric:
+    return Metric(name, label, text, unit, kind, scope, "monitor", across=Fold.MAX, states=states)
+
+
+TARGET_STATE = _metric(
+    "target_state",
+    "State",
+    "How a node's agent or an engine answered last, or why it did not.",
+    Unit.STATE,
+    Kind.STATE,
+    Scope.TARGET,
+    STATES,
+)
+UNCLEAN_BOOT = _metric(
+    "unclean_boot",
+    "Boot without shutdown",
+    "1 for ten minutes after a node came back with another boot id, without its agent having said goodbye.",
+    Unit.COUNT,
+    Kind.GAUGE,
+    Scope.TARGET,
+)
+TICKS_MISSED = _metric(
+    "ticks_missed_ratio",
+    "Ticks missed",
+    "Share of the last five minutes' ticks that the collector skipped.",
+    Unit.RATIO,
+    Kind.GAUGE,
+    Scope.CLUSTER,
+)
+STORE_FILL = _metric(
+    "store_fill_ratio",
+    "Store, of its limit",
+    "Size of the store as a share of its size limit, or of what the disk leaves it, whichever is more.",
+    Unit.RATIO,
+    Kind.GAUGE,
+    Scope.CLUSTER,
+)
+CHANNELS_FAILING = _metric(
+    "channels_failing",
+    "Channels failing",
+    "Notification channels whose last message was not delivered.",
+    Unit.COUNT,
+    Kind.GAUGE,
+    Scope.CLUSTER,
+)
+BASELINE_SPEED = _metric(
+    "baseline_speed_ratio",
+    "Speed of the baseline",
+    "Upper end of the interval of speed at equal concurrency, as a share of the pinned baseline's.",
+    Unit.RATIO,
+    Kind.GAUGE,
+    Scope.DEPLOYMENT,
+)
+
+GIVEN: Mapping[str, Metric] = {
+    metric.name: metric
+    for metric in (TARGET_STATE, UNCLEAN_BOOT, TICKS_MISSED, STORE_FILL, CHANNELS_FAILING, BASELINE_SPEED)
+}
+FRESH_BOOT_MS = 600_000
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch in which something was so: start ≤ t < end; end_ms None goes on."""
+
+    start_ms: int
+    end_ms: int | None
+    text: str
+
+
+def state_codes(absences: Iterable[Span], ticks: Ints) -> Floats:
+    """State of a target at each tick, out of the stretches in which it did not answer: float64[tick].
+
+    The text of a stretch begins with the state ("refused: nobody listens there"). In all other time it answered.
+    """
+    codes = np.zeros(len(ticks))
+    for span in absences:
+        state = span.text.partition(":")[0]
+        inside = (ticks >= span.start_ms) & ((ticks < span.end_ms) if span.end_ms is not None else True)
+        codes[inside] = STATES.index(state) if state in STATES else np.nan
+    return codes
+
+
+def unclean_boots(boots: Iterable[Span], absences: Iterable[Span], ticks: Ints) -> Floats:
+    """1 for ten minutes after each boot that was not preceded by a goodbye, else 0: float64[tick].
+
+    boots: stretches of one boot id. The first is no boot that was seen.
+    """
+    stopped = [span for span in absences if span.text.startswith(TargetState.STOPPED.value)]
+    found = np.zeros(len(ticks))
+    for before, boot in pairwise(sorted(boots, key=lambda span: span.start_ms)):
+        clean = any(
+            span.end_ms is None or before.start_ms < span.end_ms <= boot.start_ms + FRESH_BOOT_MS for span in stopped
+        )
+        if before.text != boot.text and not clean:
+            found[(ticks >= boot.start_ms) & (ticks < boot.start_ms + FRESH_BOOT_MS)] = 1.0
+    return found

@@ -1,0 +1,116 @@
+"""Where a rule looks: what its instances are, and which series of the catalogue speak of one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from telemetry.catalog.cluster import DEPLOYMENT_PREFIX
+from telemetry.model import Metric, Ratio, Scope, Series
+
+Key = tuple[str, ...]
+"""An instance: its owner (a node, a target, a deployment; nothing for the cluster), then the values of the labels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A kind of thing that rules are about.
+
+    labels: what tells two of one owner apart.
+    only: of what is known of every target (its state, its skew), that of nodes or of engines' servers alone.
+    """
+
+    name: str
+    owner: Scope
+    labels: tuple[str, ...] = ()
+    only: Scope | None = None
+
+
+PLACES: Mapping[str, Place] = {
+    place.name: place
+    for place in (
+        Place("node", Scope.NODE, (), Scope.NODE),
+        Place("gpu", Scope.NODE, ("gpu",), Scope.NODE),
+        Place("cage", Scope.NODE, ("cage",), Scope.NODE),
+        Place("function", Scope.NODE, ("cage", "function"), Scope.NODE),
+        Place("sensor", Scope.NODE, ("sensor",), Scope.NODE),
+        Place("mount", Scope.NODE, ("mount",), Scope.NODE),
+        Place("target", Scope.TARGET),
+        Place("server", Scope.TARGET, (), Scope.ENGINE),
+        Place("engine", Scope.ENGINE, ("engine", "model")),
+        Place("deployment", Scope.DEPLOYMENT),
+        Place("cluster", Scope.CLUSTER),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Members:
+    """Who belongs together. engines: (target, engine, model) → deployment; nodes: node → deployment.
+
+    targets: whether a target is a node or an engine's server.
+    """
+
+    engines: Mapping[Key, str] = field(default_factory=dict)
+    nodes: Mapping[str, str] = field(default_factory=dict)
+    targets: Mapping[str, Scope] = field(default_factory=dict)
+
+    def deployment_of(self, scope: Scope, key: Key) -> str | None:
+        """The deployment of what a key of this scope names; None when it has none, or is none."""
+        if scope is Scope.NODE:
+            return self.nodes.get(key[0])
+        if scope is Scope.ENGINE:
+            return self.engines.get(key[:3])
+        return key[0] if scope is Scope.DEPLOYMENT else None
+
+
+OWN, TOGETHER, EVERYWHERE = "own", "together", "everywhere"
+
+
+def level(place: Place, scope: Scope) -> str:
+    """How series of a scope reach a place: they are its own, its deployment's, or the whole cluster's."""
+    if Scope.CLUSTER in (place.owner, scope):
+        return EVERYWHERE
+    if place.owner is scope or Scope.TARGET in (place.owner, scope):
+        return OWN
+    return TOGETHER
+
+
+def shared(place: Place, metric: Metric | Ratio) -> tuple[str, ...]:
+    """The labels by which a metric tells the instances of a place apart: the rest of its labels is folded."""
+    return tuple(label for label in place.labels if label in metric.by) if level(place, metric.scope) == OWN else ()
+
+
+def owner_of(series: Series, scope: Scope) -> Key:
+    """Owner of a series as a key of its scope."""
+    if scope is Scope.ENGINE:
+        return series.target, series.label("engine") or "", series.label("model") or ""
+    if scope is Scope.DEPLOYMENT:
+        return (series.target.removeprefix(DEPLOYMENT_PREFIX),)
+    return (series.label("watched") or series.target,)
+
+
+def group_of(series: Series, place: Place, metric: Metric | Ratio, members: Members) -> Key | None:
+    """The group in which a series is folded for a place; None when it speaks of nothing there."""
+    match level(place, metric.scope):
+        case "everywhere":
+            return ()
+        case "together":
+            found = members.deployment_of(metric.scope, owner_of(series, metric.scope))
+            return None if found is None else (found,)
+    owner = owner_of(series, metric.scope)[:1]
+    if metric.scope is Scope.TARGET and place.only is not None and members.targets.get(owner[0]) is not place.only:
+        return None
+    return owner + tuple(series.label(label) or "" for label in shared(place, metric))
+
+
+def seen_from(key: Key, place: Place, metric: Metric | Ratio, members: Members) -> Key | None:
+    """The group that an instance of a place looks at for a metric."""
+    match level(place, metric.scope):
+        case "everywhere":
+            return ()
+        case "together":
+            found = members.deployment_of(place.owner, key)
+            return None if found is None else (found,)
+    kept = shared(place, metric)
+    return key[:1] + tuple(value for label, value in zip(place.labels, key[1:], strict=True) if label in kept)

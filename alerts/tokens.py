@@ -1,0 +1,64 @@
+"""Words of the expression language."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from alerts.units import SPELLED
+
+UNIT = "|".join(sorted((re.escape(unit) for unit in SPELLED), key=len, reverse=True))
+PATTERN = re.compile(
+    rf"""\s*(?:
+    (?P<hex>0[xX][0-9a-fA-F]+)(?![\w.])
+  | (?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\s?(?P<unit>{UNIT})?(?![\w.])
+  | \$(?P<setting>[a-z][a-z0-9_]*)
+  | (?P<name>[A-Za-z_][A-Za-z0-9_]*)
+  | (?P<text>"[^"\n]*")
+  | (?P<sign><=|>=|==|!=|[<>()\[\]{{}},+*/=-])
+    )""",
+    re.VERBOSE,
+)
+LONGEST = 2_000
+"""Characters of an expression at most."""
+
+
+class LanguageError(ValueError):
+    """Why a text is no condition; `at` is the character where it goes wrong, from 0."""
+
+    def __init__(self, sentence: str, at: int) -> None:
+        super().__init__(sentence)
+        self.at = at
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """kind: number, hex, setting, name, text, sign or end. unit: of a number that was written with one."""
+
+    kind: str
+    text: str
+    at: int
+    unit: str = ""
+
+
+def tokens(text: str) -> list[Token]:
+    """The words of a text, with an end after them. LanguageError where something is none."""
+    if len(text) > LONGEST:
+        raise LanguageError(f"a condition has at most {LONGEST:,} characters", LONGEST)
+    found, at = [], 0
+    while text[at:].strip():
+        match = PATTERN.match(text, at)
+        if match is None:
+            at += len(text[at:]) - len(text[at:].lstrip())
+            raise LanguageError(f"{text[at : at + 12].split()[0]!r} is nothing that a condition is made of", at)
+        found.append(_token(match))
+        at = match.end()
+    return [*found, Token("end", "", len(text))]
+
+
+def _token(match: re.Match[str]) -> Token:
+    kind = "number" if match["number"] else str(match.lastgroup)
+    word = match[kind]
+    return Token(
+        kind, word[1:-1] if kind == "text" else word, match.start(kind) - (kind == "setting"), match["unit"] or ""
+    )

@@ -1,0 +1,79 @@
+"""Numbers as people write them in a rule: the units they may carry, and what each is in base units."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from telemetry.model import Unit
+
+KI = 1024.0
+
+SPELLED: Mapping[str, tuple[Unit, float]] = {
+    "W": (Unit.WATTS, 1.0),
+    "kW": (Unit.WATTS, 1e3),
+    "J": (Unit.JOULES, 1.0),
+    "°C": (Unit.CELSIUS, 1.0),
+    "MHz": (Unit.HERTZ, 1e6),
+    "GHz": (Unit.HERTZ, 1e9),
+    "%": (Unit.RATIO, 0.01),
+    "B": (Unit.BYTES, 1.0),
+    "kB": (Unit.BYTES, 1e3),
+    "MB": (Unit.BYTES, 1e6),
+    "GB": (Unit.BYTES, 1e9),
+    "KiB": (Unit.BYTES, KI),
+    "MiB": (Unit.BYTES, KI**2),
+    "GiB": (Unit.BYTES, KI**3),
+    "TiB": (Unit.BYTES, KI**4),
+    "kB/s": (Unit.BYTES_PER_SECOND, 1e3),
+    "MB/s": (Unit.BYTES_PER_SECOND, 1e6),
+    "GB/s": (Unit.BYTES_PER_SECOND, 1e9),
+    "MiB/s": (Unit.BYTES_PER_SECOND, KI**2),
+    "GiB/s": (Unit.BYTES_PER_SECOND, KI**3),
+    "Mb/s": (Unit.BYTES_PER_SECOND, 1e6 / 8),
+    "Gb/s": (Unit.BYTES_PER_SECOND, 1e9 / 8),
+    "ms": (Unit.SECONDS, 1e-3),
+    "s": (Unit.SECONDS, 1.0),
+    "min": (Unit.SECONDS, 60.0),
+    "h": (Unit.SECONDS, 3600.0),
+    "d": (Unit.SECONDS, 86400.0),
+    "/s": (Unit.PER_SECOND, 1.0),
+    "/min": (Unit.PER_SECOND, 1 / 60),
+    "tok/s": (Unit.TOKENS_PER_SECOND, 1.0),
+    "tok": (Unit.TOKENS, 1.0),
+    "tok/step": (Unit.TOKENS_PER_STEP, 1.0),
+    "J/token": (Unit.JOULES_PER_TOKEN, 1.0),
+}
+"""Text of a unit → the base unit it belongs to, and its size in it."""
+
+SAME: Mapping[Unit, Unit] = {
+    Unit.NETWORK_BYTES_PER_SECOND: Unit.BYTES_PER_SECOND,
+    Unit.REQUESTS: Unit.COUNT,
+}
+"""Units that differ on the screen only."""
+
+PER_SECOND: Mapping[Unit, Unit] = {
+    Unit.BYTES: Unit.BYTES_PER_SECOND,
+    Unit.COUNT: Unit.PER_SECOND,
+    Unit.JOULES: Unit.WATTS,
+    Unit.SECONDS: Unit.RATIO,
+    Unit.TOKENS: Unit.TOKENS_PER_SECOND,
+}
+"""What a unit becomes per second."""
+
+
+def plain(unit: Unit) -> Unit:
+    """The unit as far as arithmetic is concerned."""
+    return SAME.get(unit, unit)
+
+
+def seconds_of(text: str) -> float:
+    """Seconds of a duration as rules write it: "90s", "2min", "24h", "500ms". ValueError for anything else."""
+    digits = text.rstrip("abcdefghijklmnopqrstuvwxyz ")
+    unit, size = SPELLED.get(text[len(digits) :].strip(), (None, 0.0))
+    try:
+        number = float(digits)
+    except ValueError:
+        number = -1.0
+    if unit is not Unit.SECONDS or not 0 <= number < float("inf"):
+        raise ValueError(f"{text!r} is no duration: write it like 90s, 2min or 24h")
+    return number * size
