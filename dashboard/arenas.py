@@ -20,4 +20,5 @@ def keep_few() -> bool:
         set_to = ctypes.CDLL(None).mallopt
     except AttributeError:
         return False
-    return all([bool(set_to(*setting)) for setting in SETTINGS])
+    done = [bool(set_to(*setting)) for setting in SETTINGS]
+    return all(done)

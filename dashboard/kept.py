@@ -8,7 +8,6 @@ from storage.store import Store
 from telemetry.kept import Kept
 from telemetry.summary import HOUR_MS, hour_of
 
-
 MOST_BYTES = 16_000_000
 """Some six views of a day of 16 nodes, four charts each."""
 
