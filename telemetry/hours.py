@@ -14,7 +14,7 @@ from telemetry.grid import MEASURES
 from telemetry.model import Series
 from telemetry.query import Query
 from telemetry.source import Source
-from telemetry.summary import HOUR_MS, Summaries, lead_ms, summarise
+from telemetry.summary import HOUR_MS, Summaries, lead_ms, summarise, zeros_before
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,8 @@ def complete(query: Query, source: Source, found: Summaries) -> Hours:
     for hour in unsealed:  # one by one, so that a long backlog takes no more memory than an hour
         frame = source.frame(far.stored(query), hour - lead, hour + HOUR_MS - 1, query.sources())
         if len(frame.ticks) and frame.ticks[-1] >= hour:
-            fresh.append(summarise(frame, [hour]))
+            one = summarise(frame, [hour])
+            fresh += [part for part in (zeros_before(one, frame), one) if part is not None]
             newest = int(frame.ticks[-1])
     merged = joined(known, fresh, set(unsealed))
     last = merged.hours[(merged.count > 0).any(axis=0)]

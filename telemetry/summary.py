@@ -77,6 +77,28 @@ def summarise(frame: Frame, hours: Sequence[int] | Ints) -> Summaries:
     return found
 
 
+def zeros_before(found: Summaries, frame: Frame) -> Summaries | None:
+    """The hour before a fresh one, of the counters that stood at 0 all through it because their first use came with the
+    very first sample of this hour; None without any.
+
+    found: of one hour, made from this frame, where `counters.mark_steps` has put those zeros. In its own hour nothing
+    else says that such a counter did not begin with its first sample. Readings of the hour are taken to be as many.
+    """
+    hour = int(found.hours[0])
+    before = frame.values[:, : int(np.searchsorted(frame.ticks, hour))]
+    zero = (before == 0).any(axis=1) & ~(before > 0).any(axis=1) & (found.first[:, 0] > 0)
+    rows = [row for row in np.flatnonzero(zero).tolist() if _is_counter(frame.series[row])]
+    return standing([frame.series[row] for row in rows], hour - HOUR_MS, found.count[rows]) if rows else None
+
+
+def standing(series: Sequence[Series], hour: int, count: Floats) -> Summaries:
+    """An hour of counters that stood at 0. count: float64[series, 1], readings."""
+    none = np.zeros((len(series), 1))
+    return Summaries(
+        np.array([hour], dtype=np.int64), tuple(series), count, none, none, none, none, none * np.nan, none, none
+    )
+
+
 def _is_counter(series: Series) -> bool:
     metric = catalog.find(series.metric)
     return metric is not None and metric.kind is Kind.COUNTER
