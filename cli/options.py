@@ -89,7 +89,7 @@ RUNS = (
     Option(
         "action",
         "list, show, start, stop, rename, label, tag, note, annotate, trim, merge, split, pin, baseline, nodes, "
-        "measured or delete.",
+        "measured, delete, report, export or import.",
         "ACTION",
     ),
     Option("words", "The number of the run (for start: the deployment), and what is said of it.", "WORD", many=True),
@@ -104,6 +104,12 @@ RUNS = (
     Option("--limit", "List at most so many.", "N"),
     Option("--start", "From: for list, show and trim; times as for export.", "TIME"),
     Option("--end", "To: the same.", "TIME"),
+    Option(
+        "--out", "For report and export: the file, “-” for standard output; else a name that says what it is.", "FILE"
+    ),
+    Option("--format", "For report: html or md; else by the ending of the file.", "FORM"),
+    Option("--anonymous", "For report and export: numbers in place of machines' names and addresses.", switch=True),
+    Option("--force", "For report and export: write over a file that is there.", switch=True),
 )
 OPTIONS: Mapping[str, tuple[Option, ...]] = {
     "export": EXPORT,

@@ -10,6 +10,7 @@ from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
+from cli import report
 from dashboard import formatting
 from dashboard.api import parameters
 from dashboard.api import run_answers as route
@@ -27,7 +28,8 @@ FAILED, REFUSED, UNHEARD = 1, 2, 3
 USAGE = (
     "runs list | show ID | start DEPLOYMENT [NAME] | stop ID | rename ID NAME | label ID KEY=VALUE | tag ID TAG… | "
     "note ID TEXT | annotate ID TEXT --at TIME | trim ID --start TIME --end TIME | merge ID ID | split ID --at TIME | "
-    "pin ID | baseline ID | nodes ID NODE… | measured ID FIELD=VALUE… | delete ID…"
+    "pin ID | baseline ID | nodes ID NODE… | measured ID FIELD=VALUE… | delete ID… | report ID | export ID FILE | "
+    "import FILE"
 )
 COLUMNS = ("ID", "Name", "Model", "Began", "Length", "Decode", "Peak", "Prefill", "Tokens out", "Requests", "Tags")
 HEADS: Sequence[tuple[str, Unit]] = (
@@ -73,6 +75,8 @@ def _do(sources: Sources, options: Mapping[str, Any]) -> int:
         return _list(sources, options)
     if action == "show":
         return _show(sources, _id(words), options)
+    if action in report.ACTIONS:
+        return report.ACTIONS[action](sources, words, options)
     if action not in (*ORDERS, "measured"):
         raise ValueError(f"runs {action}: there is no such thing; {USAGE}")
     given = _measured(sources, words, options) if action == "measured" else ORDERS[action](words, options)

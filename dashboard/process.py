@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dashboard.api import benchmark_answers
 from dashboard.api import latest as latest_route
 from dashboard.api import run_answers as runs_route
 from dashboard.api import series as series_route
@@ -160,10 +161,13 @@ class WebProcess:
         return found
 
     def run(self, number: str, start: str = "", end: str = "") -> Answer | None:
-        """As /api/v1/runs/ID, “live” for the newest that goes on; None where there is no such run."""
+        """As /api/v1/runs/ID with its benchmarks, “live” for the newest that goes on; None: there is no such run."""
         found = self._run(number)
         given = {name: value for name, value in (("start", start), ("end", end)) if value}
-        return None if found is None else runs_route.one(self.sources, self.run_numbers, found, given)
+        if found is None:
+            return None
+        told = runs_route.one(self.sources, self.run_numbers, found, given)
+        return {**told, "benchmarks": benchmark_answers.answers(self.sources, self.run_numbers, found)}
 
     def run_moment(self, number: str, at: str) -> Answer | None:
         """As /api/v1/runs/ID/moment."""

@@ -18,6 +18,7 @@ from exchange.benchmarks.record import PART, Benchmark, checked_entry, is_number
 from runs.entries import Section
 from runs.fingerprint import Fingerprint
 from runs.model import Mark, Measured, Run
+from telemetry.catalog import cluster
 
 FORMAT, VERSION = "tachograph run", 1
 SUFFIX = ".tachograph-run"
@@ -27,6 +28,7 @@ LINE, TEXT = 200, 4_000
 ORIGIN = "origin:"
 NAMED = "foreign:"
 """Begins the name of a deployment whose runs came from elsewhere; none of ours begins so."""
+DEPLOYMENT = cluster.DEPLOYMENT_PREFIX
 KINDS = ("summary", "headline", "fingerprint", "charts", "events")
 
 
@@ -72,12 +74,22 @@ class Bundle:
         told = {"id": _whole(origin.get("id"), "origin"), "version": _text(origin.get("version"), "origin", LINE)}
         return cls(about, parts, marks, {**told, "exported": _whole(origin.get("exported"), "origin")})
 
+    @property
+    def kept(self) -> dict[str, Any]:
+        """Its parts as they stand here: the deployment in its charts is the foreign one."""
+        charts = self.parts.get("charts")
+        if charts is None:
+            return dict(self.parts)
+        own, theirs = DEPLOYMENT + self.about["deployment"], f"{DEPLOYMENT}{NAMED}{self.about['deployment']}"
+        series = [{**one, "target": theirs if one["target"] == own else one["target"]} for one in charts["series"]]
+        return {**self.parts, "charts": {**charts, "series": series}}
+
     def run(self, number: int) -> Run:
         """The run as it stands here: over, of a deployment of its own, and without engines that we could read."""
         about = dict(self.about)
         return Run(
             number,
-            f"{NAMED}{about['deployment'].removeprefix(NAMED)}",
+            f"{NAMED}{about['deployment']}",
             about["name"],
             about["start"],
             about["end"],
@@ -183,6 +195,7 @@ def _row(value: Any, kinds: Sequence[type], name: str) -> list[Any]:
 def _about(data: Mapping[str, Any]) -> dict[str, Any]:
     names = ("deployment", "name", "model", "began", "ended")
     found: dict[str, Any] = {name: _text(data.get(name), name, LINE if name != "ended" else TEXT) for name in names}
+    found["deployment"] = found["deployment"].removeprefix(NAMED)
     found |= {name: _whole(data.get(name), name) for name in ("start", "end")}
     found |= {name: _maybe(data.get(name), name) for name in ("trim_start", "trim_end")}
     if found["end"] < found["start"]:
@@ -277,7 +290,7 @@ def _line(one: Mapping[str, Any]) -> dict[str, Any]:
         raise ValueError("“v” is expected to be a list of numbers")
     return {
         "metric": _text(one.get("metric"), "metric", LINE),
-        "target": _text(one.get("target"), "target", LINE),
+        "target": _text(one.get("target"), "target", LINE).replace(DEPLOYMENT + NAMED, DEPLOYMENT, 1),
         "labels": _texts(one.get("labels"), "labels"),
         "v": list(values),
     }

@@ -81,6 +81,6 @@ def result_run(number: int, order: Mapping[str, Any]) -> Brought:
 def bundle_run(number: int, order: Mapping[str, Any], tick: int) -> Brought:
     """A run of another installation as it is kept here."""
     bundle = Bundle.from_json(order["bundle"])
-    parts = {**bundle.parts, origin_part(bundle.key): {**bundle.origin, "imported": tick}}
+    parts = {**bundle.kept, origin_part(bundle.key): {**bundle.origin, "imported": tick}}
     kept = tuple(RunPart(number, kind, 0, value) for kind, value in parts.items())
     return Brought(bundle.run(number), kept, bundle.marks)

@@ -22,6 +22,8 @@ from dashboard.components.run_entries import Entry, entries, value
 from dashboard.components.run_forms import controls
 from dashboard.components.run_moment import moment
 from dashboard.components.run_nodes import node, nodes, of_node
+from dashboard.components.run_report import report
+from dashboard.components.run_results import results
 from dashboard.components.table import Content, Row, pairs, panel, table
 from dashboard.live.fleet import MAP
 from dashboard.pages.explore import configuration
@@ -149,7 +151,7 @@ def head(found: Answer) -> Component:
         [html.Time("", **{"data-instant": str(run["start"])}), " – ", *until, f" · {why}"], className="dimmed"
     )
     way = html.Div(
-        [explore(run, found["stretch"]), *files(found["stretch"]), dcc.Link("All runs", href="/runs")],
+        [explore(run, found["stretch"]), *files(found["stretch"]), report(run), dcc.Link("All runs", href="/runs")],
         className="neighbours",
     )
     return html.Div(
@@ -191,7 +193,8 @@ def rest(found: Answer) -> list[Component]:
     """What stands below it: every number, what can be done, what it ran on, what happened."""
     run, summary = found["run"], found["summary"]
     each = nodes(summary)
-    parts = [*([each] if each is not None else []), panel("Marks and events", marks(found))]
+    parts = [*results(found.get("benchmarks", ())), *([each] if each is not None else [])]
+    parts.append(panel("Marks and events", marks(found)))
     ran_on = panel("Ran on", fingerprint(found["fingerprint"]))
     return [*parts, html.Div([*sections(summary), ran_on], className="sections"), controls(run)]
 

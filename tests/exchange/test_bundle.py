@@ -102,8 +102,19 @@ def test_the_run_is_foreign() -> None:
     )
     assert (run.engines, run.nodes, run.baseline, run.pinned) == ((), None, False, False)
     assert (run.measured.corpus, run.tags, run.labels) == ("ShareGPT", ("good",), {"drafts": "7"})
-    again = Bundle.from_json(changed("about.deployment", "foreign:Kimi-K3")).run(1)
-    assert again.deployment == "foreign:Kimi-K3"
+    again = Bundle.from_json(changed("about.deployment", "foreign:Kimi-K3"))
+    assert again.run(1).deployment == "foreign:Kimi-K3"
+    assert again.key == Bundle.from_json(CONTENT).key
+
+
+def test_the_deployment_in_its_charts_is_the_foreign_one() -> None:
+    content = changed("parts.charts.series.0.target", "deployment/Kimi-K3")
+    found = Bundle.from_json(content)
+    assert [one["target"] for one in found.kept["charts"]["series"]] == ["deployment/foreign:Kimi-K3"]
+    back = Bundle.from_json({**content, "parts": found.kept})
+    assert back.parts["charts"] == content["parts"]["charts"]
+    del content["parts"]["charts"]
+    assert "charts" not in Bundle.from_json(content).kept
 
 
 def test_marks_come_along() -> None:

@@ -1,0 +1,52 @@
+"""Results of benchmarks on the page of a run: the client's numbers beside the engine's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.components.run_entries import value
+from dashboard.components.table import Row, pairs, panel, table
+
+LEFT_OUT = ("_std", "_median")
+"""Ends the keys of numbers that are kept, and would only make the page long."""
+
+
+def results(found: Sequence[Mapping[str, Any]]) -> list[Component]:
+    """A panel per result."""
+    return [_result(one) for one in found]
+
+
+def _result(one: Mapping[str, Any]) -> Component:
+    where = one["overlay"]["how"] if one["overlay"] is not None else "there is no telemetry of its minutes"
+    parts: list[Component] = [html.P(f"{one['file'] or 'imported'}: {where}", className="note")]
+    tool = one["tool"]
+    if one["beside"]:
+        rows = [_pair(pair) for pair in one["beside"]]
+        parts.append(table(("", "Client", "Engine", "Apart", "Why they differ"), rows, f"{tool}, client and engine"))
+    rest = [entry for entry in one["rest"] if not entry["key"].endswith(LEFT_OUT)]
+    if rest:
+        rows = [Row(_label(entry), [value(entry), entry.get("note", "")]) for entry in rest]
+        parts.append(table(("Only the client tells", "Value", "Note"), rows, f"{tool}, the client alone"))
+    if one["protocol"]:
+        parts.append(html.Details([html.Summary("How it was measured"), pairs(sorted(one["protocol"].items()))]))
+    return panel(f"Benchmark: {one['tool']}", *parts)
+
+
+def _pair(pair: Mapping[str, Any]) -> Row:
+    return Row(pair["label"], [value(pair["client"]), _server(pair), _apart(pair), pair["note"]])
+
+
+def _server(pair: Mapping[str, Any]) -> Any:
+    return "–" if pair["server"] is None else value(pair["server"])
+
+
+def _apart(pair: Mapping[str, Any]) -> str:
+    return "" if pair["difference"] is None else f"{pair['difference']:+.1%}"
+
+
+def _label(entry: Mapping[str, Any]) -> str:
+    return f"{entry['of']}: {entry['label']}" if entry.get("of") else str(entry["label"])

@@ -1,0 +1,209 @@
+"""Reports and bundles over HTTP: the API's numbers, no names where none are wanted, and a run that travels."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from exchange import bundle
+from pipeline import digest
+from runs.model import Mark, Measured
+from storage.records import Batch, Event, RunMark
+from tests.exchange.results import packed
+from tests.web.conftest import MakeWeb, MakeWorld, Web
+from tests.web.test_benchmarks import result, send
+from tests.web.test_runs import collecting, keep, run
+from tests.web.world import tick
+
+CELL = re.compile(r'data-key="([^"]+)"(?: data-of="([^"]*)")? data-value="([^"]+)"')
+
+
+@pytest.fixture
+def web(make_world: MakeWorld, make_web: MakeWeb) -> Web:
+    """A minute of the world; a run that ended, with a mark, an event and how it was measured, and one that goes on."""
+    world = make_world()
+    world.run(0, 60)
+    world.writer.commit(
+        Batch(events=[Event(0, tick(15), "spark-02", "kernel", "spark-02 (10.0.0.2) said <b>no</b>")]), world.now
+    )
+    measured = Measured(concurrency="3", corpus="Share|GPT")
+    keep(world, run(1, 10, 30, tags=("good",), labels={"drafts": "7"}, measured=measured), run(2, 40, None))
+    world.writer.commit(Batch(marks=[RunMark(1, Mark(tick(12), "note", "fan of spark-01 on"))]), world.now)
+    web = make_web(world)
+    web.step()
+    return web
+
+
+def fetch(web: Web, path: str, status: int = 200) -> Any:
+    answer = web.client.get(f"/api/v1/{path}")
+    assert answer.status_code == status, answer.text
+    return answer
+
+
+def numbers_of(summary: Any) -> dict[tuple[str, str], float]:
+    return {
+        (f"{section['key']}.{one['key']}", one.get("of", "")): one["value"]
+        for section in summary
+        for one in section["entries"]
+        if one["value"] is not None
+    }
+
+
+def test_every_number_of_the_report_is_the_apis(web: Web) -> None:
+    text = fetch(web, "runs/1/report.html").text
+    cells = {(path, of): float(value) for path, of, value in CELL.findall(text)}
+    known = numbers_of(web.get("runs/1")["summary"])
+    assert len(cells) > 60
+    assert {key: known[key] for key in cells} == cells
+    assert cells["speed.decode_mean", ""] == pytest.approx(20.0)
+    left = {path for path, of in known if (path, of) not in cells}
+    assert left <= {
+        "nodes.utilization_min_on",
+        "nodes.utilization_max_on",
+        "nodes.power_min_on",
+        "nodes.temperature_min_on",
+        "nodes.clock_max_on",
+        "nodes.throttled_on",
+    }
+
+
+def test_the_report_is_one_file_that_asks_nothing_of_the_network(web: Web) -> None:
+    answer = fetch(web, "runs/1/report.html")
+    assert answer.headers["Content-Disposition"] == 'attachment; filename="run-1-Kimi-K3-1.html"'
+    assert answer.headers["Content-Security-Policy"].startswith("sandbox allow-scripts; default-src 'none'")
+    assert len(answer.data) < 200_000
+    addresses = re.findall(r'(?:src|href)="([^"]*)"', answer.text)
+    assert addresses
+    assert all(one.startswith("data:image/png;base64,") for one in addresses)
+    assert "://" not in re.sub(r"data:[^\"]*", "", answer.text)
+
+
+def test_what_people_and_machines_say_is_escaped(web: Web) -> None:
+    text = fetch(web, "runs/1/report.html").text
+    assert "<b>no</b>" not in text
+    assert "said &lt;b&gt;no&lt;/b&gt;" in text
+
+
+def test_what_it_tells(web: Web) -> None:
+    text = fetch(web, "runs/1/report.html").text
+    for words in (
+        "Kimi-K3 #1",
+        "moonshotai/Kimi-K3",
+        "Share|GPT",
+        "fan of spark-01 on",
+        "drafts: 7",
+        "good",
+        "4 nodes",
+    ):
+        assert words in text, words
+    assert "Node by node" in text
+    assert "00:00:02" in text
+    assert fetch(web, "runs/2/report.html").text.count("it still goes on") == 1
+
+
+def test_markdown_that_fits_into_a_post(web: Web) -> None:
+    answer = fetch(web, "runs/1/report.md")
+    assert answer.headers["Content-Type"] == "text/markdown; charset=utf-8"
+    lines = answer.text.splitlines()
+    assert lines[0] == r"## Kimi-K3 \#1"
+    assert lines[2] == "**moonshotai/Kimi-K3** · 4 nodes · 2026-11-30 00:53:30 UTC · 20.0 s"
+    assert "| Decode, mean while decoding | 20.0 tok/s | ± 0.05 of it: one interval of each window |" in lines
+    assert "| Output tokens | 400 tokens |  |" in lines
+    assert r"**How it was measured**: concurrency: 3; corpus: Share\|GPT" in lines
+    assert len(answer.text) < 4_000
+
+
+def test_without_names(web: Web) -> None:
+    with collecting(web.world):
+        send(web, packed(result()))
+    for path in ("report.html", "report.md"):
+        text = fetch(web, f"runs/1/{path}?anonymous=1").text
+        assert not re.search(
+            r"spark-\d|\bhead\b|10\.0\.0\.2|127\.0\.0\.1",
+            re.sub(r"<style>.*?</style>|<head>|</head>|<thead>|</thead>|thead", "", text, flags=re.S),
+        )
+    text = fetch(web, "runs/1/report.html?anonymous=1").text
+    for words in ("node 1", "node 4", "fan of node 1 on", "node 2 ((address)) said", "engine 1/0"):
+        assert words in text, words
+    found = bundle.read(fetch(web, "runs/1/bundle?anonymous=1").data)
+    assert "spark-" not in str(found.to_json())
+
+
+def test_a_benchmark_stands_beside(web: Web) -> None:
+    with collecting(web.world):
+        send(web, packed(result()))
+    text = fetch(web, "runs/1/report.html").text
+    assert "Benchmark and engine" in text
+    assert "bench.json: the same model and output tokens" in text
+    assert "| **vllm bench serve** | client | engine |" in fetch(web, "runs/1/report.md").text
+
+
+def test_a_run_travels(web: Web, make_world: MakeWorld, make_web: MakeWeb) -> None:
+    with collecting(web.world):
+        send(web, packed(result()))
+    data = fetch(web, "runs/1/bundle").data
+    other = make_web(make_world())
+    with collecting(other.world):
+        told = other.client.post("/api/v1/runs/bundle", data=data).json
+        again = other.client.post("/api/v1/runs/bundle", data=data).json
+    assert (told["run"], told["new"], told["error"]) == (3, True, None)
+    assert (again["run"], again["new"]) == (3, False)
+    here, there = web.get("runs/1"), other.get("runs/3")
+    assert there["summary"] == here["summary"]
+    assert there["fingerprint"] == here["fingerprint"]
+    assert there["events"] == here["events"]
+    assert there["marks"] == here["marks"]
+    assert there["stretch"] == here["stretch"]
+    mine, theirs = here["run"], there["run"]
+    assert (theirs["by"], theirs["deployment"], theirs["engines"]) == ("foreign", "foreign:Kimi-K3", [])
+    same = ("name", "model", "start", "end", "tags", "labels", "measured", "began", "ended")
+    assert [theirs[name] for name in same] == [mine[name] for name in same]
+    assert other.get("runs/3/benchmarks")["benchmarks"][0]["tool"] == "vllm bench serve"
+    charts = [one for one in other.get("runs/3/charts")["series"] if one["target"] == "deployment/foreign:Kimi-K3"]
+    assert charts
+    text = other.client.get("/api/v1/runs/3/report.html").text
+    assert "from another installation" in text
+    assert "where it was run 1" in text
+    onward = bundle.read(other.client.get("/api/v1/runs/3/bundle").data)
+    assert onward.key == bundle.read(data).key
+    assert other.world.writer.unsettled_runs(digest.SUMMARY) == []
+
+
+def test_foreign_runs_are_never_mixed_with_our_own(web: Web) -> None:
+    """Here they even have the same minutes and names."""
+    data = fetch(web, "runs/1/bundle").data
+    with collecting(web.world):
+        number = web.client.post("/api/v1/runs/bundle", data=data).json["run"]
+        for kind, fields in (("baseline", {}), ("pin", {}), ("trim", {"start_ms": tick(12)}), ("nodes", {"nodes": []})):
+            answer = web.client.post("/api/v1/runs/commands", json={"kind": kind, "run": number, **fields})
+            assert answer.json["error"] == "this run has no samples here: it came from another installation", kind
+        refused = send(web, packed(result()), f"&run={number}", 409)
+        assert refused["error"] == f"Run {number} has no telemetry here."
+    assert [one["id"] for one in web.get("runs?deployment=Kimi-K3")["runs"]] == [2, 1]
+    part = web.get(f"runs/{number}?start={tick(12)}&end={tick(20)}")
+    assert (part["summary"], part["why"]) == ([], digest.ELSEWHERE)
+    with collecting(web.world):
+        assert send(web, packed(result()))["results"][0]["run"] == 1
+
+
+def test_what_cannot_be_had(web: Web) -> None:
+    assert fetch(web, "runs/9/report.html", 404).json["error"] == "There is no run 9."
+    assert fetch(web, "runs/1/report.doc", 404).json["error"] == "There is no report.doc, only .html and .md."
+    assert fetch(web, "runs/1/report.html?names=0", 400).json["error"].startswith("There is no parameter")
+    assert fetch(web, "runs/2/bundle", 409).json["error"] == "Run 2 goes on: stop it first."
+    assert fetch(web, "runs/9/bundle", 404).json["error"] == "There is no run 9."
+    refused = web.client.post("/api/v1/runs/bundle", data=b"hello")
+    assert (refused.status_code, refused.json["error"]) == (
+        400,
+        "This file is no run of a Tachograph: it is not packed, or damaged.",
+    )
+
+
+def test_a_run_that_has_no_numbers_yet(web: Web) -> None:
+    web.world.writer.commit(Batch(runs=[run(5, 31, 39)]), web.world.now)
+    text = fetch(web, "runs/5/report.html").text
+    assert "Its numbers are worked out within half a minute of its end." in text
+    refused = fetch(web, "runs/5/bundle", 409).json["error"]
+    assert refused.startswith("Run 5 has no numbers yet")
