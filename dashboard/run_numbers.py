@@ -104,7 +104,7 @@ class RunNumbers:
     def events(self, run: Run) -> list[dict[str, Any]]:
         """What happened in a run, as it was kept; of one that goes on, what is known now."""
         part = self.sources.store.run_part(run.id, EVENTS)
-        if part is not None:
+        if part is not None and part[0] == run.revision:
             return list(part[1])
         end = self.sources.now_ms() if run.end_ms is None else run.end_ms
         return [

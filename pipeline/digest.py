@@ -24,6 +24,9 @@ from telemetry.frame import Floats, Frame
 from telemetry.model import Ratio, Series
 
 SUMMARY, HEADLINE, FINGERPRINT, CHARTS, EVENTS = "summary", "headline", "fingerprint", "charts", "events"
+SPARK = "spark"
+"""The course of decode speed, small enough for a row of a list."""
+SPARK_POINTS = 32
 HEADLINES = (
     "speed.decode_mean",
     "speed.decode_peak",
@@ -124,16 +127,34 @@ def parts(store: Store, run: Run) -> dict[str, Any]:
     assert run.end_ms is not None, "of a run that ended"
     found = digest(store, run, *run.window(run.end_ms))
     told = {"start": found.start_ms, "end": found.end_ms, "cut": found.cut}
+    drawn = charts(store, run, found.fingerprint)
     return {
         SUMMARY: {**told, "sections": [one.to_json() for one in found.summary]},
         HEADLINE: headline(found.summary),
         FINGERPRINT: found.fingerprint.to_json(),
-        CHARTS: charts(store, run, found.fingerprint),
+        CHARTS: drawn,
+        SPARK: spark(_decode(drawn)),
         EVENTS: [
             {"t": one.at_ms, "target": one.target, "kind": one.kind, "text": one.text}
             for one in store.events(run.start_ms, run.end_ms)
         ],
     }
+
+
+def _decode(drawn: dict[str, Any]) -> list[float | None]:
+    """Decode speed of the deployment, as its charts have it."""
+    lines = (one["v"] for one in drawn["series"] if one["metric"] == cluster.RECORDED_DECODE.name)
+    return next(lines, [])
+
+
+def spark(line: Sequence[float | None]) -> list[float | None]:
+    """A line as at most `SPARK_POINTS` means, to three digits; None where nothing is known."""
+    known = np.array([np.nan if one is None else one for one in line])
+    found: list[float | None] = []
+    for piece in np.array_split(known, min(SPARK_POINTS, len(known))) if len(known) else ():
+        some = piece[~np.isnan(piece)]
+        found.append(float(f"{some.mean():.3g}") if len(some) else None)
+    return found
 
 
 def charts(store: Store, run: Run, printed: Fingerprint) -> dict[str, Any]:

@@ -38,6 +38,8 @@ def _short(name: str, text: str, most: int) -> str:
 
 
 def _number(name: str, value: Any) -> int:
+    if value is None:
+        raise ValueError(f"“{name}” is missing, expected a whole number")
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**53:
         raise ValueError(f"“{name}” is {value!r}, expected a whole number")
     return value

@@ -56,6 +56,14 @@ class RunStore:
         with self._database.reading() as connection:
             return runs.owners(connection, kind)
 
+    def listed_runs(self, kinds: Sequence[str], since_ms: int | None = None) -> Sequence[Sequence[Any]]:
+        """(id, deployment, name, model, start_ms, end_ms, baseline, pinned, tags, labels, a part of each kind) of runs,
+        the newest first; no object is made of any, since they may be ten thousand. What is JSON stays text; None: not
+        there. since_ms: those that go on or ended since; None: all that ended.
+        """
+        with self._database.reading() as connection:
+            return runs.listed(connection, kinds, since_ms)
+
     def unsettled_runs(self, kind: str) -> list[Run]:
         """Runs that ended and of which this part was not worked out as they are now, oldest first."""
         with self._database.reading() as connection:

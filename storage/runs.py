@@ -38,6 +38,7 @@ FROM_TEXT: Mapping[str, Callable[[Any], Any]] = {
     "pinned": bool,
 }
 """Fields that are not kept as they are."""
+LISTED = ("id", "deployment", "name", "model", "start_ms", "end_ms", "baseline", "pinned", "tags", "labels")
 COLUMNS = tuple(one.name for one in fields(Run) if one.name in RUN)
 
 
@@ -195,6 +196,20 @@ def parts_of(connection: Connection, number: int, prefix: str) -> dict[str, Any]
 def owners(connection: Connection, kind: str) -> list[int]:
     """Numbers of the runs that have a part of this kind, rising."""
     return list(connection.scalars(select(PART.run).where(PART.kind == kind).order_by(PART.run)))
+
+
+def listed(connection: Connection, kinds: Sequence[str], since_ms: int | None) -> Sequence[Sequence[Any]]:
+    """`LISTED` and a part of each kind of runs, the newest first. What is JSON stays text; a part that is not there, or
+    of another revision, is None. since_ms: of those that go on or ended since; None: of all that ended.
+    """
+    part = {kind: schema.run_part.alias(kind) for kind in kinds}
+    tables: Any = schema.run
+    for kind, own in part.items():
+        of = and_(own.c.run == RUN.id, own.c.kind == kind, own.c.revision == RUN.revision)
+        tables = tables.outerjoin(own, of)
+    wanted = RUN.end_ms.is_not(None) if since_ms is None else or_(RUN.end_ms.is_(None), RUN.end_ms >= since_ms)
+    query = select(*(RUN[name] for name in LISTED), *(own.c.data for own in part.values())).select_from(tables)
+    return connection.execute(query.where(wanted).order_by(RUN.start_ms.desc(), RUN.id.desc())).fetchall()
 
 
 def unsettled(connection: Connection, kind: str) -> list[Run]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dashboard.api import parameters
@@ -22,6 +22,8 @@ DEFAULT_LIMIT, MOST = 1_000, 10_000
 DEFAULT_POINTS, MOST_POINTS = 600, 2_000
 WAIT_S, LOOK_S = 4.0, 0.05
 """How long an answer waits for the collector to carry an order out, and how often it looks."""
+MOST_AT_ONCE = 1_000
+"""Runs that one request may be about."""
 SILENT = "The collector has not carried this out yet: it is busy, or does not run."
 
 
@@ -93,7 +95,7 @@ def one(sources: Sources, numbers: RunNumbers, run: Run, given: Mapping[str, str
     """{run, stretch, why, fingerprint, summary, marks, events} of a run, or of a stretch of it."""
     found = numbers.of(run, *stretch(sources, run, given))
     return {
-        "run": run_json(run),
+        "run": {**run_json(run), **_beside(sources, run)},
         "stretch": [found.start_ms, found.end_ms],
         "why": found.why,
         "fingerprint": list(found.fingerprint),
@@ -147,23 +149,51 @@ def moment_of(sources: Sources, run: Run, given: Mapping[str, str]) -> dict[str,
     return moment(View(sources, run, *run.window(now), MOST_POINTS), at)
 
 
+def _beside(sources: Sources, run: Run) -> dict[str, Any]:
+    """{before, after}: {id, name} of the deployment's runs before and after it, null where there is none."""
+    pair = zip(("before", "after"), sources.store.beside(run), strict=True)
+    return {where: None if other is None else {"id": other.id, "name": other.name} for where, other in pair}
+
+
 def order(sources: Sources, given: Any) -> tuple[dict[str, Any], int]:
-    """Queue what a request's body asks for and wait a moment for it: (answer, status)."""
+    """Queue what a request's body asks for and wait a moment for it: (answer, status).
+
+    With “runs”, several numbers in place of “run”, it is asked of each of them: {commands: [{run, …}]}.
+    """
     if not isinstance(given, dict) or not isinstance(given.get("kind"), str):
         raise ParameterError("Send an object: {“kind”: “rename”, “run”: 1, “name”: …}.")
-    kind = given["kind"]
+    kind, fields = given["kind"], {name: value for name, value in given.items() if name != "kind"}
+    several = fields.pop("runs") if "runs" in fields and "run" not in fields else None
+    if several is not None and not (isinstance(several, list) and 1 <= len(several) <= MOST_AT_ONCE):
+        raise ParameterError(f"“runs” is expected to be a list of 1 to {MOST_AT_ONCE} numbers.")
     try:
-        payload = orders.check(kind, {name: value for name, value in given.items() if name != "kind"})
+        payloads = [orders.check(kind, fields if one is None else {**fields, "run": one}) for one in several or [None]]
     except ValueError as error:
         raise ParameterError(f"{str(error)[0].upper()}{str(error)[1:]}.") from error
-    number = sources.store.enqueue(orders.PREFIX + kind, payload, sources.now_ms())
+    numbers = [sources.store.enqueue(orders.PREFIX + kind, payload, sources.now_ms()) for payload in payloads]
+    found = _awaited(sources, numbers)
+    if several is None:
+        return found[0], _status(found)
+    return {"commands": [{"run": run, **one} for run, one in zip(several, found, strict=True)]}, _status(found)
+
+
+def _awaited(sources: Sources, numbers: Sequence[int]) -> list[dict[str, Any]]:
+    """What became of commands, as soon as all were carried out or the time is over."""
     deadline = time.monotonic() + WAIT_S
-    while time.monotonic() < deadline:
-        found = outcome(sources, number)
-        if found["applied"] is not None:
-            return found, 200 if found["error"] is None else 409
+    found = {number: outcome(sources, number) for number in numbers}
+    while waiting := [number for number, one in found.items() if one["applied"] is None]:
+        if time.monotonic() >= deadline:
+            found |= {number: {**found[number], "why": SILENT} for number in waiting}
+            break
         time.sleep(LOOK_S)
-    return {**outcome(sources, number), "why": SILENT}, 202
+        found |= {number: outcome(sources, number) for number in waiting}
+    return list(found.values())
+
+
+def _status(found: Sequence[Mapping[str, Any]]) -> int:
+    if any(one["error"] is not None for one in found):
+        return 409
+    return 200 if all(one["applied"] is not None for one in found) else 202
 
 
 def outcome(sources: Sources, number: int) -> dict[str, Any]:

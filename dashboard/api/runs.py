@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from flask import Blueprint, Response, request
 
+from dashboard.api import parameters
 from dashboard.api.notes import Annotations
 from dashboard.api.parameters import ParameterError
 from dashboard.api.routes import answer, arguments
 from dashboard.api.run_answers import KNOWN, listed, moment_of, node_of, one, order, outcome, timeline_of
+from dashboard.run_list import table
 from dashboard.run_numbers import RunNumbers
 from dashboard.security import refusal
 from dashboard.sources import Sources
@@ -31,6 +33,16 @@ def register(routes: Blueprint, sources: Sources, numbers: RunNumbers) -> None:
     def get_runs() -> Response:
         return answer(listed(sources, numbers, arguments(KNOWN)))
 
+    @routes.get("/runs/table")
+    def get_table() -> Response:
+        given = arguments(("start",))
+        since = parameters.instant_ms("start", given["start"], sources.now_ms()) if "start" in given else None
+        found = answer(table(sources, numbers, since))
+        if since is None:
+            found.headers["Cache-Control"] = "no-cache"  # may be kept, if it is asked each time whether it still holds
+            found.add_etag()
+        return found.make_conditional(request)
+
     @routes.get("/runs/<int:number>")
     def get_run(number: int) -> Response:
         given = arguments(("start", "end"))
@@ -39,8 +51,9 @@ def register(routes: Blueprint, sources: Sources, numbers: RunNumbers) -> None:
     @routes.get("/runs/<int:number>/charts")
     def get_charts(number: int) -> Response:
         arguments(())
-        part = sources.store.run_part(known(number).id, CHARTS)
-        if part is None:
+        run = known(number)
+        part = sources.store.run_part(number, CHARTS)
+        if part is None or part[0] != run.revision:
             raise ParameterError(f"Run {number} has no charts yet; ask /api/v1/series.", 404)
         return answer(part[1])
 

@@ -93,6 +93,7 @@ def typed(run: Mapping[str, Any]) -> list[Any]:
         end = "" if run["trim_end"] is None else f"{(run['end'] - run['trim_end']) / 1000:g}"
         trim.append(entry("end_ms", "Seconds at the end", end, "0", "before", run["end"]))
     nodes = ", ".join(run["nodes"] or ())
+    begin, when = run["start"], "Seconds after the start"
     return [
         form("rename", number, entry("name", "Name", run["name"]), button="Rename"),
         form("tag", number, entry("tag", "Tag", "", "fp8"), button="Add"),
@@ -101,6 +102,28 @@ def typed(run: Mapping[str, Any]) -> list[Any]:
         *labels,
         form("trim", number, *trim, button="Trim"),
         form("nodes", number, entry("nodes", "Nodes taking part", nodes, "by evidence", "list"), button="Set"),
+        form(
+            "annotate",
+            number,
+            entry("text", "Annotation", "", "fan on"),
+            entry("at_ms", when, "", "90", "after", begin),
+            button="Annotate",
+        ),
+        form("split", number, entry("at_ms", f"Split: {when.lower()}", "", "90", "after", begin), button="Split"),
+        *joins(run),
         form("note", number, note, button="Save the note"),
         form("measured", number, *measured, button="Save how it was measured"),
     ]
+
+
+def joins(run: Mapping[str, Any]) -> list[Raw]:
+    """Buttons that merge a run with its neighbours; the earlier one's number is that of both then."""
+    forms = []
+    for where, first in (("before", run.get("before")), ("after", run)):
+        other = run.get(where)
+        if other is not None and first is not None:
+            label = f"Merge with the run {where} it, “{other['name']}”"
+            ask = f"Make one run of “{run['name']}” and “{other['name']}”? A split at any moment between undoes it."
+            fields = fixed("other", str(other["id"]))
+            forms.append(form("merge", run["id"], fields, button=label, ask=ask, then=f"/runs/{first['id']}"))
+    return forms

@@ -27,6 +27,11 @@ NUMBERS: tuple[tuple[str, str, Unit, str], ...] = (
     ("nodes.took_part", "Nodes", Unit.COUNT, "Nodes that took part."),
 )
 """Columns of numbers: key in the API's answer, head, unit, and what they mean."""
+AGAINST = (
+    "Decode, mean while decoding, against that of the deployment's baseline. Whether a difference is more than noise, "
+    "and at equal concurrency, says the comparison."
+)
+COURSE = "Decode speed from the run's beginning to its end; each row from 0 to its own highest point."
 
 
 def columns() -> dict[str, Any]:
@@ -35,6 +40,8 @@ def columns() -> dict[str, Any]:
     known = configuration()
     return {
         "numbers": told,
+        "against": AGAINST,
+        "course": COURSE,
         **{name: known[name] for name in ("ladders", "seconds", "words", "clock") if name in known},
     }
 
@@ -61,8 +68,11 @@ def page(grid: bool = True) -> Component:
         ],
         className="page-head",
     )
+    models = html.Div("", className="runs-models", role="group", **{"data-runs-models": "", "aria-label": "Models"})
+    chosen = html.Div("", className="runs-chosen", role="group", **{"data-runs-chosen": "", "aria-label": "Selected"})
     data = orjson.dumps(columns()).decode()
-    return html.Div([head, html.Div(inner, className="runs-grid")], className="page runs", **{"data-runs": data})
+    bars = html.Div([models, chosen], className="runs-bars")
+    return html.Div([head, bars, html.Div(inner, className="runs-grid")], className="page runs", **{"data-runs": data})
 
 
 def register() -> None:

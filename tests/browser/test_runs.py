@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
+
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from pipeline import digest
-from tests.browser.conftest import MakeSite, Open, Site
+from tests.browser.conftest import Complaints, MakeSite, Open, Site
 from tests.web.test_runs import collecting, keep, run
+from tests.web.world import tick
 
 
 @pytest.fixture
@@ -23,7 +27,8 @@ def test_from_the_list_to_a_run_and_back(site: Site, open_page: Open) -> None:
     rows = page.locator(".ag-pinned-left-cols-container .ag-row")
     expect(rows).to_have_count(2)
     expect(page.locator("[data-runs-count]").last).to_have_text("2 runs, 1 going on")
-    assert page.locator(".ag-pinned-left-cols-container [row-index='0']").inner_text() == "Kimi-K3 #2"
+    expect(page.locator(".ag-pinned-left-cols-container [row-index='0'] a")).to_have_text("Kimi-K3 #2")
+    expect(page.locator(".ag-pinned-left-cols-container [row-index='0'] .tag")).to_have_text("live")
     expect(page.locator(".ag-center-cols-container [row-index='1']")).to_contain_text("20.0\u00a0tok/s")
     page.evaluate("window.stayed = true")
     page.get_by_role("link", name="Kimi-K3 #1").click()
@@ -65,6 +70,115 @@ def test_the_run_that_goes_on(site: Site, open_page: Open) -> None:
         "/explore?metric=decode_tokens_per_second,gpu_utilization_ratio,gpu_power_watts,"
         f"interconnect_transmit_bytes_per_second&start={site.world.rows['head'].since_ms + 40_000}&end=now",
     )
+
+
+def test_a_run_is_annotated_split_and_merged(site: Site, open_page: Open, complaints: Complaints) -> None:
+    complaints.allowed = ("400 (BAD REQUEST)",)
+    with collecting(site.world):
+        page = open_page(f"{site.address}/runs/1")
+        page.on("dialog", lambda dialog: dialog.accept())
+        page.get_by_text("Name, tags, notes").click()
+        annotate = page.locator("[data-run-order='annotate']")
+        annotate.get_by_label("Annotation").fill("fan on")
+        annotate.get_by_label("Seconds after the start").fill("2.5")
+        annotate.get_by_role("button").click()
+        expect(page.locator("tr", has_text="fan on")).to_have_count(1)
+        assert [mark.at_ms for mark in site.world.writer.marks(1)] == [tick(10) + 2500]
+        split = page.locator("[data-run-order='split']")
+        split.get_by_role("button").click()
+        expect(split.locator("[data-said]")).to_have_text("“at_ms” is missing, expected a whole number.")
+        split.get_by_label("Split: seconds after the start").fill("12")
+        split.get_by_role("button").click()
+        expect(page.locator(".run .head, .run .page-head").first).to_contain_text("split by hand")
+        assert [(run.id, run.start_ms) for run in site.world.writer.runs()] == [
+            (2, tick(40)),
+            (3, tick(22)),
+            (1, tick(10)),
+        ]
+        page.goto(f"{site.address}/runs/3")
+        page.get_by_text("Name, tags, notes").click()
+        page.get_by_role("button", name="Merge with the run before it, “Kimi-K3 #1”").click()
+        page.wait_for_url("**/runs/1")
+        expect(page.locator(".run h1")).to_have_text("Kimi-K3 #1")
+    assert [(run.id, run.end_ms) for run in site.world.writer.runs()] == [(2, None), (1, tick(30))]
+
+
+@pytest.fixture
+def many(site: Site) -> Site:
+    """Besides, two runs of another model."""
+    others = (replace(run(number, 0, 5 + number), model="org/tiny", name=f"tiny {number}") for number in (3, 4))
+    keep(site.world, *others)
+    return site
+
+
+def names(page: Page) -> list[str]:
+    """What stands in the list, from top to bottom: names of runs, and headings."""
+    script = """() => [...document.querySelectorAll(".ag-row")].map((row) => [row.getBoundingClientRect().top,
+        row.querySelector(".runs-group b")?.textContent ?? row.querySelector(".run-name a")?.textContent])
+        .filter(([, name]) => name).sort(([one], [other]) => one - other).map(([, name]) => name)"""
+    return page.evaluate(script)  # type: ignore[no-any-return]
+
+
+def shows(page: Page, expected: list[str]) -> None:
+    """Wait until exactly this stands in the list."""
+    deadline = time.monotonic() + 30
+    while names(page) != expected:
+        assert time.monotonic() < deadline, names(page)
+        page.wait_for_timeout(50)
+
+
+def test_models_and_headings(many: Site, open_page: Open) -> None:
+    page = open_page(f"{many.address}/runs")
+    shows(page, ["Kimi-K3 #2", "Kimi-K3 #1", "tiny 4", "tiny 3"])
+    page.get_by_role("button", name="Group by model").click()
+    shows(page, ["Kimi-K3", "Kimi-K3 #2", "Kimi-K3 #1", "tiny", "tiny 4", "tiny 3"])
+    page.get_by_role("columnheader", name="Length").click()
+    shows(page, ["Kimi-K3", "Kimi-K3 #2", "Kimi-K3 #1", "tiny", "tiny 3", "tiny 4"])
+    page.get_by_label("Search the runs").fill("#1")
+    shows(page, ["Kimi-K3", "Kimi-K3 #1"])
+    expect(page.locator(".runs-group .note")).to_have_text("1 run")
+    expect(page.locator("[data-runs-count]").last).to_have_text("1 of 4 runs, 1 going on")
+    page.get_by_label("Search the runs").fill("")
+    page.get_by_role("button", name="tiny 2").click()
+    shows(page, ["tiny", "tiny 3", "tiny 4"])
+    page.get_by_role("button", name="Group by model").click()
+    page.get_by_role("button", name="All 4").click()
+    shows(page, ["Kimi-K3 #2", "tiny 3", "tiny 4", "Kimi-K3 #1"])
+
+
+def test_courses_and_differences_are_drawn(many: Site, open_page: Open) -> None:
+    keep(many.world, replace(run(4, 0, 9), model="org/tiny", name="tiny 4", baseline=True))
+    page = open_page(f"{many.address}/runs")
+    shows(page, ["Kimi-K3 #2", "Kimi-K3 #1", "tiny 4", "tiny 3"])
+    row = page.locator(".ag-center-cols-container [row-index='1']")
+    expect(row.locator("[col-id='against']")).to_have_text("0.0\u00a0%")
+    expect(page.locator(".ag-center-cols-container [row-index='2'] [col-id='against']")).to_have_text("–")
+    line = row.get_by_role("img", name="Course of decode speed, up to 20.0\u00a0tok/s")
+    assert line.locator("path").last.get_attribute("d") == "M1.0 2.0L48.0 2.0L95.0 2.0"
+
+
+def test_several_are_tagged_and_deleted(many: Site, open_page: Open) -> None:
+    with collecting(many.world):
+        page = open_page(f"{many.address}/runs")
+        shows(page, ["Kimi-K3 #2", "Kimi-K3 #1", "tiny 4", "tiny 3"])
+        for place in (0, 2, 3):
+            page.locator(f"[row-index='{place}'] .ag-checkbox-input").click()
+        bar = page.get_by_role("group", name="Selected")
+        expect(bar.locator("b")).to_have_text("3 runs selected")
+        bar.get_by_label("Tag of the selected runs").fill("night")
+        bar.get_by_role("button", name="Add tag").click()
+        expect(page.locator(".run-name .tag", has_text="night")).to_have_count(3)
+        asked: list[str] = []
+        page.once("dialog", lambda dialog: (asked.append(dialog.message), dialog.dismiss()))
+        bar.get_by_role("button", name="Delete").click()
+        assert asked == [
+            "Delete 2 runs and what was worked out of them? Samples stay. The one that goes on is left out."
+        ]
+        assert len(many.world.writer.runs()) == 4
+        page.once("dialog", lambda dialog: dialog.accept())
+        bar.get_by_role("button", name="Delete").click()
+        shows(page, ["Kimi-K3 #2", "Kimi-K3 #1"])
+    assert [(one.id, one.tags) for one in many.world.writer.runs()] == [(2, ("night",)), (1, ())]
 
 
 @pytest.mark.live

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,7 +17,8 @@ from pipeline.inbox import Inbox
 from runs.detect import Detector
 from runs.model import Mark, Run
 from runs.subject import Member
-from storage.records import Batch, DetectorState, RunMark
+from storage.records import Batch, DetectorState, Event, RunMark
+from telemetry.catalog import engine
 from tests.web.conftest import MakeWeb, MakeWorld, Web
 from tests.web.world import HEAD, World, tick
 
@@ -120,6 +122,122 @@ def test_the_list_has_the_live_run_on_top_and_key_numbers(web: Web) -> None:
 )
 def test_filters(web: Web, query: str, ids: list[int]) -> None:
     assert [one["id"] for one in web.get(f"runs?{query}")["runs"]] == ids
+
+
+def test_the_table_is_short_rows_of_what_ended(web: Web) -> None:
+    found = web.get("runs/table")
+    (row,) = (dict(zip(found["columns"], values, strict=True)) for values in found["runs"])
+    head = {"id": 1, "deployment": "Kimi-K3", "name": "Kimi-K3 #1", "model": "moonshotai/Kimi-K3"}
+    marks = {"baseline": False, "pinned": False, "tags": ["good"], "labels": {"drafts": "7"}}
+    assert head.items() | {"start": tick(10), "end": tick(30)}.items() <= row.items()
+    assert marks == {name: row[name] for name in marks}
+    assert (row["spark"], row["against"], row["requests.output"]) == ([20.0, 20.0, 20.0], None, 400)
+    assert {name: row[name] for name in digest.HEADLINES} == web.get("runs")["runs"][1]["numbers"]
+
+
+def test_the_table_of_lately_has_what_goes_on(web: Web) -> None:
+    rows = [one[:1] + one[5:6] for one in web.get("runs/table?start=-31s")["runs"]]
+    assert rows == [[2, None], [1, tick(30)]]
+    found = web.get("runs/table?start=-29s")
+    (row,) = (dict(zip(found["columns"], values, strict=True)) for values in found["runs"])
+    assert (row["id"], row["requests.output"], row["spark"]) == (2, 400, [20.0] * 21)
+
+
+def test_the_table_says_how_runs_differ_from_the_baseline(web: Web) -> None:
+    web.world.set("head", engine.GENERATION_TOKENS, lambda number: 20.0 * min(number, 60) + 25.0 * max(number - 60, 0))
+    web.world.run(61, 100)
+    end = replace(run(2, 40, None), end_ms=tick(60))
+    keep(web.world, replace(end, baseline=True), run(3, 60, 100), replace(run(4, 60, 100), deployment="other"))
+    found = web.get("runs/table")
+    rows = {one[0]: dict(zip(found["columns"], one, strict=True)) for one in found["runs"]}
+    assert rows[3]["against"] == pytest.approx(0.25)
+    assert (rows[1]["against"], rows[2]["against"], rows[4]["against"]) == (0, None, None)
+
+
+def test_the_table_is_not_sent_again_while_it_is_the_same(web: Web) -> None:
+    first = web.client.get("/api/v1/runs/table")
+    assert first.headers["Cache-Control"] == "no-cache"
+    tag = {"If-None-Match": first.headers["ETag"]}
+    assert web.client.get("/api/v1/runs/table", headers=tag).status_code == 304
+    keep(web.world, run(1, 10, 30, tags=("bad",)))
+    assert web.client.get("/api/v1/runs/table", headers=tag).status_code == 200
+    assert web.client.get("/api/v1/runs/table?start=-1h").headers["Cache-Control"] == "no-store"
+
+
+def test_a_run_that_was_changed_has_no_numbers_until_they_are_worked_out_anew(web: Web) -> None:
+    """What is kept is of another stretch: it is not shown as if it were of this one."""
+    web.world.writer.commit(Batch(runs=[run(1, 10, 20, revision=1)]), web.world.now)
+    assert web.get("runs?state=ended")["runs"][0]["numbers"] is None
+    found = web.get("runs/table")
+    assert [found["runs"][0][found["columns"].index(name)] for name in ("spark", "speed.decode_mean")] == [None, None]
+    assert "no charts yet" in web.get("runs/1/charts", 404)["error"]
+    keep(web.world)
+    assert web.get("runs?state=ended")["runs"][0]["numbers"]["requests.output"] == 200
+    assert len(web.get("runs/1/charts")["series"][0]["v"]) == 2
+
+
+def test_events_of_a_run_that_was_changed_are_those_of_now(web: Web) -> None:
+    for second in (15, 25):
+        web.world.commit(events=[Event(0, tick(second), "head", "xid", f"at {second}")])
+    web.world.writer.commit(Batch(runs=[run(1, 10, 20, revision=1)]), web.world.now)
+    assert [one["text"] for one in web.get("runs/1")["events"]] == ["at 15"]
+
+
+def test_neighbours(web: Web) -> None:
+    keep(web.world, run(3, 0, 5), replace(run(4, 32, 35), deployment="other"))
+    found = {number: web.get(f"runs/{number}")["run"] for number in (1, 2, 3)}
+    one, two, three = ({"id": number, "name": f"Kimi-K3 #{number}"} for number in (1, 2, 3))
+    assert [(found[number]["before"], found[number]["after"]) for number in (3, 1, 2)] == [
+        (None, one),
+        (three, two),
+        (one, None),
+    ]
+
+
+def test_several_runs_at_once(web: Web) -> None:
+    post: Callable[..., Any] = lambda body: web.client.post("/api/v1/runs/commands", json=body)  # noqa: E731
+    with collecting(web.world):
+        done = post({"kind": "tag", "tag": "x", "runs": [1, 2]})
+        partly = post({"kind": "delete", "runs": [2, 1]})
+    assert done.status_code == 200
+    assert [(one["run"], one["error"]) for one in done.json["commands"]] == [(1, None), (2, None)]
+    assert partly.status_code == 409
+    assert [one["error"] for one in partly.json["commands"]] == ["run 2 goes on: stop it first", None]
+    assert [(one["id"], one["tags"]) for one in web.get("runs")["runs"]] == [(2, ["x"])]
+
+
+@pytest.mark.parametrize("runs", [[], "1", [1] * 1001, {"1": 1}])
+def test_several_are_a_list_of_numbers(web: Web, runs: Any) -> None:
+    answer = web.client.post("/api/v1/runs/commands", json={"kind": "delete", "runs": runs})
+    assert answer.status_code == 400
+    assert answer.json["error"] == "“runs” is expected to be a list of 1 to 1000 numbers."
+    assert web.world.writer.pending_commands() == []
+
+
+def test_one_wrong_number_of_several_queues_nothing(web: Web) -> None:
+    answer = web.client.post("/api/v1/runs/commands", json={"kind": "delete", "runs": [1, "2"]})
+    assert (answer.status_code, web.world.writer.pending_commands()) == (400, [])
+
+
+def test_several_without_a_collector(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_answers, "WAIT_S", 0.1)
+    answer = web.client.post("/api/v1/runs/commands", json={"kind": "pin", "runs": [1, 2]})
+    assert (answer.status_code, [one["why"] for one in answer.json["commands"]]) == (202, [run_answers.SILENT] * 2)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ([], []),
+        ([1.0, None], [1.0, None]),
+        ([float(value) for value in range(64)], [0.5 + 2 * place for place in range(32)]),
+        ([20.02, 20.04] * 32, [20.0] * 32),
+        ([None, 3.0] * 32, [3.0] * 32),
+        ([None, None, 5.0, 6.0] * 16, [None, 5.5] * 16),
+    ],
+)
+def test_a_course_is_means_of_equal_pieces(line: list[float | None], expected: list[float | None]) -> None:
+    assert digest.spark(line) == expected
 
 
 def test_one_run_and_a_stretch_of_it(web: Web) -> None:

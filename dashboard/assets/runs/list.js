@@ -1,63 +1,24 @@
-// The list of runs: AG Grid, filled from the API. Numbers are written by the formatter's own tables.
+// The list of runs: AG Grid, filled from the API.
 
-import { text, useTables } from "../explore/format.js";
+import { useTables } from "../explore/format.js";
+import { Chosen } from "./chosen.js";
+import { columns, GroupCell, modelOf } from "./columns.js";
+import { arrange, heading, isHeading, Models } from "./groups.js";
 
-const EVERY_MS = 5000, WHOLE_EVERY = 12, LIMIT = 10000, GRID = "runs-grid";
+const EVERY_MS = 5000, WHOLE_EVERY = 12, LATELY = "-1h", GRID = "runs-grid", ROW = 36;
 
-function bare(value, unit) {
-  return value === null || value === undefined ? "–" : text(value, unit);
+// Rows of {columns, runs} as objects. end null: it goes on.
+function rows({ columns: names, runs }) {
+  return runs.map((values) => {
+    const run = Object.fromEntries(names.map((name, at) => [name, values[at]]));
+    return { ...run, key: String(run.id), live: run.end === null };
+  });
 }
 
-function instant(value) {
-  return new Date(value).toLocaleString();
-}
-
-// The grid's own kind of cell: React would not take a node of ours.
-class NameCell {
-  init({ data }) {
-    this.node = document.createElement("a");
-    this.node.href = `/runs/${data.id}`;
-    this.node.className = "inside";
-    this.node.textContent = data.name;
-  }
-
-  getGui() {
-    return this.node;
-  }
-
-  refresh() {
-    return false;
-  }
-}
-
-function columns({ numbers }) {
-  const shown = numbers.map(({ path, head, unit, told }) => ({
-    headerName: head,
-    headerTooltip: told,
-    colId: path,
-    valueGetter: ({ data }) => data.numbers?.[path] ?? null,
-    valueFormatter: ({ value }) => bare(value, unit),
-    filter: "agNumberColumnFilter",
-    type: "rightAligned",
-    width: 124,
-  }));
-  const small = innerWidth <= 900, tags = { colId: "marks", filter: "agTextColumnFilter", minWidth: 100, flex: 1 };
-  const name = { headerName: "Name", field: "name", cellRenderer: NameCell, filter: "agTextColumnFilter", minWidth: 180, flex: 2, pinned: small ? null : "left" };
-  const about = [
-    { headerName: "Marks", valueGetter: ({ data }) => marks(data).join(", "), ...tags },
-    { headerName: "Model", valueGetter: ({ data }) => data.model.split("/").at(-1), filter: "agTextColumnFilter", minWidth: 110, flex: 1 },
-    { headerName: "Began", field: "start", valueFormatter: ({ value }) => instant(value), sort: "desc", width: 196 },
-  ];
-  return small ? [name, ...shown, ...about] : [name, ...about, ...shown];
-}
-
-function marks(run) {
-  return [run.live && "live", run.baseline && "baseline", run.pinned && "pinned", ...run.tags].filter(Boolean);
-}
-
-// Those that go on stand on top, however the list is sorted.
-function liveFirst({ nodes }) {
-  nodes.sort((a, b) => Number(b.data.live) - Number(a.data.live));
+async function ask(query) {
+  const answer = await fetch(`/api/v1/runs/table${query}`, { cache: query ? "no-store" : "no-cache" });
+  if (!answer.ok) throw new Error(`${answer.status}`);
+  return rows(await answer.json());
 }
 
 class RunList {
@@ -71,6 +32,8 @@ class RunList {
     Object.assign(this.search, { type: "search", placeholder: "Search", ariaLabel: "Search the runs" });
     this.search.addEventListener("input", () => this.grid?.setGridOption("quickFilterText", this.search.value));
     place.querySelector("[data-runs-search]").replaceChildren(this.search);
+    this.models = new Models(place.querySelector("[data-runs-models]"), () => this.regroup());
+    this.chosen = new Chosen(place.querySelector("[data-runs-chosen]"), () => this.again());
     this.start();
   }
 
@@ -82,37 +45,74 @@ class RunList {
     this.grid.updateGridOptions({
       columnDefs: columns(this.configuration),
       defaultColDef: { sortable: true, resizable: true, suppressHeaderMenuButton: false },
-      postSortRows: liveFirst,
-      rowHeight: 36,
+      postSortRows: ({ nodes }) => arrange(nodes),
+      alwaysPassFilter: isHeading,
+      isExternalFilterPresent: () => this.models.model !== null,
+      doesExternalFilterPass: ({ data }) => modelOf(data) === this.models.model,
+      isFullWidthRow: ({ rowNode }) => isHeading(rowNode),
+      fullWidthCellRenderer: GroupCell,
+      rowSelection: { mode: "multiRow", headerCheckbox: true, selectAll: "filtered", isRowSelectable: (node) => !isHeading(node) },
+      selectionColumnDef: { pinned: innerWidth <= 900 ? null : "left", width: 44, resizable: false },
+      rowHeight: ROW,
       tooltipShowDelay: 300,
       overlayNoRowsTemplate: "<span class='note'>No run was recorded yet. One begins when requests run or tokens flow.</span>",
     });
+    this.grid.addEventListener("selectionChanged", () => this.chosen.show(this.grid.getSelectedRows()));
+    this.grid.addEventListener("filterChanged", () => this.count());
     this.look();
   }
 
-  // All of them at first and once a minute; between, those that go on or ended lately: ten thousand take their time.
+  // All that ended at first and once a minute, which the browser keeps while it is the same; between, and of those that
+  // go on, what is new.
   async look() {
     const whole = this.looks++ % WHOLE_EVERY === 0;
     try {
-      const answer = await fetch(`/api/v1/runs?limit=${LIMIT}${whole ? "" : "&start=-1h"}`, { cache: "no-store" });
-      const { runs } = await answer.json();
-      if (answer.ok && !this.closed) {
+      const [all, lately] = await Promise.all([whole ? ask("") : null, ask(`?start=${LATELY}`)]);
+      if (!this.closed) {
         if (whole) this.known.clear();
-        for (const run of runs) this.known.set(run.id, { ...run, key: String(run.id) });
+        for (const run of [...(all ?? []), ...lately]) this.known.set(run.id, run);
         this.show([...this.known.values()]);
       }
     } catch {
       // The server is away: the header says so, and the page keeps what it has.
     }
+    clearTimeout(this.timer);
     if (!this.closed) this.timer = setTimeout(() => this.look(), EVERY_MS);
   }
 
+  // Something was done to runs: everything is asked anew.
+  again() {
+    this.looks = 0;
+    this.look();
+  }
+
   show(runs) {
-    const told = JSON.stringify(runs);
-    if (told !== this.told) this.grid.setGridOption("rowData", runs);
+    const told = JSON.stringify([runs, this.models.grouped]);
+    this.runs = runs;
+    this.models.draw(runs);
+    if (told !== this.told) {
+      const heads = this.models.grouped ? [...new Set(runs.map(modelOf))].map(heading) : [];
+      this.grid.setGridOption("rowData", [...heads, ...runs]);
+    }
     this.told = told;
-    const total = runs.length, going = runs.filter((run) => run.live).length;
-    this.place.querySelector("[data-runs-count]").textContent = `${total} ${total === 1 ? "run" : "runs"}${going ? `, ${going} going on` : ""}`;
+    this.count();
+  }
+
+  // Another model is chosen, or headings come or go.
+  regroup() {
+    if (!this.runs) return;
+    this.show(this.runs);
+    this.grid.onFilterChanged();
+  }
+
+  count() {
+    const total = this.runs?.length ?? 0, going = (this.runs ?? []).filter((run) => run.live).length;
+    let shown = 0;
+    const heads = [];
+    this.grid.forEachNodeAfterFilter((node) => (isHeading(node) ? heads.push(node) : (shown += 1)));
+    if (heads.length) this.grid.redrawRows({ rowNodes: heads });
+    const all = `${total} ${total === 1 ? "run" : "runs"}${going ? `, ${going} going on` : ""}`;
+    this.place.querySelector("[data-runs-count]").textContent = shown < total ? `${shown} of ${all}` : all;
   }
 
   close() {

@@ -1,0 +1,134 @@
+// Columns of the list of runs. Numbers are written by the formatter's own tables.
+
+import { show, text } from "../explore/format.js";
+
+const SPARK = { width: 96, height: 24 }, SVG = "http://www.w3.org/2000/svg";
+
+// The grid's own kind of cell: React would not take a node of ours.
+function cell(draw) {
+  return class {
+    init(given) {
+      this.node = draw(given);
+    }
+
+    getGui() {
+      return this.node;
+    }
+
+    refresh() {
+      return false;
+    }
+  };
+}
+
+function element(name, className, content) {
+  const node = document.createElement(name);
+  node.className = className;
+  node.textContent = content;
+  return node;
+}
+
+export const NameCell = cell(({ data }) => {
+  const node = element("span", "run-name", "");
+  const link = element("a", "inside", data.name);
+  link.href = `/runs/${data.id}`;
+  node.append(link, ...marks(data).map((mark) => element("span", `tag ${mark === "live" ? "live" : ""}`, mark)));
+  return node;
+});
+
+export const GroupCell = cell(({ data }) => {
+  const node = element("div", "runs-group", "");
+  const count = data.count === 1 ? "1 run" : `${data.count} runs`;
+  node.append(element("b", "", data.group || "model not known"), element("span", "note", count));
+  return node;
+});
+
+const CourseCell = cell(({ data }) => course(data.spark));
+
+// A line from 0 to its own highest point; where nothing is known, nothing is drawn.
+function course(points) {
+  const known = (points ?? []).filter((value) => value !== null), most = Math.max(...known, 0);
+  if (!known.length) return element("span", "note", "–");
+  const { width, height } = SPARK, step = points.length > 1 ? (width - 2) / (points.length - 1) : 0;
+  const svg = document.createElementNS(SVG, "svg"), line = document.createElementNS(SVG, "path");
+  const area = document.createElementNS(SVG, "path"), floor = height - 1;
+  let path = "", under = "", pen = "M";
+  points.forEach((value, at) => {
+    if (value === null) return void (pen = "M");
+    const x = (1 + at * step).toFixed(1), y = (most > 0 ? floor - (value / most) * (height - 3) : floor).toFixed(1);
+    const ends = (points[at + 1] ?? null) === null, alone = ends && pen === "M" ? "h1.5" : "";
+    under += `${pen === "M" ? `M${x} ${floor}L` : "L"}${x} ${y}${alone}${ends ? `V${floor}Z` : ""}`;
+    path += `${pen}${x} ${y}${alone}`;
+    pen = "L";
+  });
+  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  svg.setAttribute("class", "course");
+  svg.setAttribute("role", "img");
+  svg.setAttribute("aria-label", `Course of decode speed, up to ${text(most, "tokens_per_second")}`);
+  line.setAttribute("d", path);
+  area.setAttribute("d", under);
+  area.setAttribute("class", "under");
+  svg.append(area, line);
+  return svg;
+}
+
+function bare(value, unit) {
+  return value === null || value === undefined ? "–" : text(value, unit);
+}
+
+// A share as a difference: +4.2 %.
+export function signed(value) {
+  if (value === null || value === undefined) return "–";
+  const [number, unit] = show(value, "ratio");
+  return `${value > 0 && /[1-9]/.test(number) ? "+" : ""}${number}\u00a0${unit}`;
+}
+
+function instant(value) {
+  return new Date(value).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+}
+
+export function marks(run) {
+  return [run.live && "live", run.baseline && "baseline", run.pinned && "pinned", ...run.tags].filter(Boolean);
+}
+
+export function modelOf(run) {
+  return run.model.split("/").at(-1);
+}
+
+export function columns({ numbers, against, course: told }) {
+  const number = { filter: "agNumberColumnFilter", type: "rightAligned" };
+  const shown = numbers.map(({ path, head, unit, told }) => ({
+    headerName: head,
+    headerTooltip: told,
+    colId: path,
+    valueGetter: ({ data }) => data[path] ?? null,
+    valueFormatter: ({ value }) => bare(value, unit),
+    width: 126,
+    ...number,
+  }));
+  const small = innerWidth <= 900;
+  const name = {
+    headerName: "Run",
+    colId: "name",
+    valueGetter: ({ data }) => [data.name, ...marks(data)].join(" "),
+    comparator: (_one, _other, { data }, { data: other }) => (data.name ?? "").localeCompare(other.name ?? "", undefined, { numeric: true }),
+    cellRenderer: NameCell,
+    filter: "agTextColumnFilter",
+    minWidth: small ? 186 : 240,
+    flex: 2,
+    pinned: small ? null : "left",
+  };
+  const line = { headerName: "Course", headerTooltip: told, cellRenderer: CourseCell, sortable: false, width: 128, colId: "course" };
+  const apart = {
+    headerName: "vs. baseline",
+    headerTooltip: against,
+    colId: "against",
+    valueGetter: ({ data }) => data.against,
+    valueFormatter: ({ value }) => signed(value),
+    width: 132,
+    ...number,
+  };
+  const model = { headerName: "Model", colId: "model", valueGetter: ({ data }) => modelOf(data), filter: "agTextColumnFilter", width: 150 };
+  const began = { headerName: "Began", colId: "start", valueGetter: ({ data }) => data.start, valueFormatter: ({ value }) => instant(value), sort: "desc", width: 188 };
+  return small ? [name, shown[0], line, began, apart, ...shown.slice(1), model] : [name, began, line, shown[0], apart, ...shown.slice(1), model];
+}
