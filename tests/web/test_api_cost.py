@@ -58,7 +58,7 @@ class Watched:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, store: Any) -> None:
         self.read: list[str] = []
-        for name in ("frame", "summaries"):
+        for name in ("frame", "sheets", "summaries"):
             monkeypatch.setattr(store, name, self._noting(name, getattr(store, name)))
 
     def _noting(self, name: str, method: Any) -> Any:
@@ -87,7 +87,7 @@ def test_too_many_samples_are_refused_without_reading_them(
     assert watched.read == []
     monkeypatch.setattr("dashboard.api.cost.MOST_CELLS", 28_004)
     assert len(web.get(question)["series"]) == 4
-    assert watched.read == ["frame"]
+    assert watched.read == ["sheets"]
 
 
 def test_too_many_hours_are_refused_without_reading_them(
