@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Hashable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -12,6 +12,7 @@ from sqlalchemy import BindParameter, Connection, bindparam, case, func, literal
 from storage import schema
 from storage.chunks import FORGOTTEN
 from storage.hot import FIRST
+from storage.intervals import stretches
 from storage.read import AT_ONCE, HOT
 from storage.records import Clock
 from storage.sealed import CLOCK, parts
@@ -93,14 +94,20 @@ def unsealed(
 
 def states(
     connection: Connection, start: int, end: int, targets: Collection[str] | None
-) -> dict[int, tuple[int | None, ...]]:
-    """Of each sealed hour that overlaps the range what changes when its samples do: they come, or are given up."""
+) -> dict[int, tuple[Hashable, ...]]:
+    """Of each sealed hour that overlaps the range what changes when its samples do (they come, or are given up), or the
+    interval at which it is known to have been read, by which gaps are told."""
     names = list(connection.scalars(NAMES) if targets is None else targets)
-    found: dict[int, tuple[int | None, ...]] = {}
+    found: dict[int, tuple[Hashable, ...]] = {}
     for some in parts(sorted(names)):
         asked = {"first": hour_of(start), "last": end, "names": some}
         for hour, *state in connection.execute(STATES, asked).all():
             found[hour] = (*found.get(hour, ()), *state)
+    for target, others in sorted(stretches(connection, names, start, end).items()):
+        for first, last, gap_ms, exact in sorted(others):
+            for hour in range(hour_of(max(first, start)), min(last, end + 1), HOUR_MS):
+                inside = max(first - hour, 0), min(last - hour, HOUR_MS)
+                found[hour] = (*found.get(hour, ()), target, *inside, gap_ms, exact)
     return found
 
 

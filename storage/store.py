@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 from storage import asks, chunks, ends, history, hours, notes, read, room, summaries, tidy, upkeep
@@ -219,8 +219,9 @@ class Store(RunStore):
 
     def states(
         self, start_ms: int, end_ms: int, targets: Collection[str] | None = None
-    ) -> dict[int, tuple[int | None, ...]]:
-        """Of each sealed hour of the range what changes when samples of these targets come, or are given up."""
+    ) -> dict[int, tuple[Hashable, ...]]:
+        """Of each sealed hour of the range what changes when samples of these targets come, or are given up, or when it
+        is told at which interval they were read."""
         with self._database.reading() as connection:
             return hours.states(connection, start_ms, end_ms, targets)
 
