@@ -113,7 +113,8 @@ class Sources:
         meets = ranges[-1][1] + 1 if seam is None else seam[1]
         stored = [(start, min(end, meets - 1)) for start, end in ranges if start < meets]
         wanted = None if targets is None else list(targets)
-        for (start, end), sheet in zip(stored, self.store.sheets(metrics, wanted, stored), strict=True):
+        sheets = self.store.sheets(metrics, wanted, stored) if stored else iter(())
+        for (start, end), sheet in zip(stored, sheets, strict=True):
             yield start, end, sheet
         for start, end in ranges:
             if end >= meets:
