@@ -36,13 +36,16 @@ class Counted:
         return 200, PAGE.format(self.asked).encode()
 
 
-def collector(path: Path, url: str, interval_s: float = INTERVAL_S, kind: str = "NODE") -> subprocess.Popen[bytes]:
+def collector(
+    path: Path, url: str, interval_s: float = INTERVAL_S, kind: str = "NODE", silence_s: float = 60.0
+) -> subprocess.Popen[bytes]:
     """A collector process with one target. An engine is asked once a second at most, whatever the interval."""
     targets = f"(TargetConfig('head', {url!r}, TargetKind.{kind}),)"
     nodes, engines = (targets, "()") if kind == "NODE" else ("()", targets)
     code = (
         "from pipeline.collector import run; from pipeline.config import *;"
-        f"run(CollectorConfig({str(path)!r}, {nodes}, {engines}, interval_s={interval_s}))"
+        f"run(CollectorConfig({str(path)!r}, {nodes}, {engines}, interval_s={interval_s}, "
+        f"run_silence_s={silence_s}))"
     )
     return subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stderr=subprocess.DEVNULL)
 
