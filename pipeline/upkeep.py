@@ -23,12 +23,15 @@ from storage.store import Store
 CLOCK_EVERY_S = 5
 STORE_EVERY_S = 5
 SEAL_EVERY_S = 60
+FOLD_EVERY_S = 60
 PRUNE_EVERY_S = 600
 ROOM_EVERY_S = 30
 TELL_EVERY_S = 600
 RUNS_EVERY_S = 5
 PAUSE_S = 0.2
 """Between two targets, so that sealing many never takes a core for long."""
+MOST_DAYS = 100
+"""Days of targets folded at once: a store of years is through in an hour, and nobody waits for it."""
 HOUR_MS = 3_600_000
 HOT_MS = 2 * HOUR_MS
 """How long rows stay: longer than any tail reaches back."""
@@ -69,6 +72,7 @@ class Upkeep:
         """Begin; needs a running loop."""
         self.every(STORE_EVERY_S, "the look at the store's file", self.check_store)
         self.every(SEAL_EVERY_S, "the sealing of hours", self.seal, at_once=True)
+        self.every(FOLD_EVERY_S, "the folding of days", self.fold)
         self.every(PRUNE_EVERY_S, "the dropping of what is old", self.prune)
         self.every(TELL_EVERY_S, "the account of the store's growth", self.tell, at_once=True)
         self.every(ROOM_EVERY_S, "the look for room on the disk", self.make_room)
@@ -137,6 +141,12 @@ class Upkeep:
             began = time.perf_counter()
             if await self._guarded(f"{target}, {hour}", self._store.seal, target, hour, now_ms):
                 log.debug("sealed the hour %d of %s in %.0f ms", hour, target, (time.perf_counter() - began) * 1000)
+            await asyncio.sleep(PAUSE_S)
+
+    async def fold(self) -> None:
+        """Put days that are over together, the newest first."""
+        for target, day in await self._guarded("due days", self._store.days_due, self._now_ms(), MOST_DAYS) or ():
+            await self._guarded(f"the day {day} of {target}", self._store.fold, target, day)
             await asyncio.sleep(PAUSE_S)
 
     async def settle(self) -> None:

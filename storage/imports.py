@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, func, insert, select, update
 
-from storage import chunks, clocks, history, schema
+from storage import chunks, clocks, days, history, schema
 from storage.clocks import Reading
 from storage.intervals import INTERVAL_FACT
 from storage.late import mark_late
@@ -140,6 +140,7 @@ class Imports:
             for name, rows in (("chunk", lines), ("offset", offsets), ("clock", [clock])):
                 if rows:
                     connection.execute(self._upsert[name], rows)
+            days.mark(connection, self._database.dialect, imported.target, hour)
             for fact, value in {**imported.facts, INTERVAL_FACT: str(imported.interval_ms)}.items():
                 _hold(connection, imported.target, fact, value, hour)
         return True

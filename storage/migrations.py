@@ -112,7 +112,29 @@ def _runs(connection: Connection) -> None:
     made.create_all(connection, checkfirst=False)
 
 
-STEPS: Mapping[int, Step] = {2: _sealed_hours, 3: _runs}
+def _days(connection: Connection) -> None:
+    """Tables of days. None is made here: all that there are hours of are due, and made by and by."""
+    made = MetaData()
+    Table(
+        "day",
+        made,
+        Column("series", Integer, primary_key=True, autoincrement=False),
+        Column("day", BigInteger, primary_key=True, autoincrement=False),
+        Column("data", LargeBinary, nullable=False),
+    )
+    Table(
+        "day_due",
+        made,
+        Column("target", Text, primary_key=True),
+        Column("day", BigInteger, primary_key=True, autoincrement=False),
+        Column("mark", BigInteger, nullable=False),
+        Index("day_due_day", "day"),
+    )
+    made.create_all(connection, checkfirst=False)
+    connection.execute(text("INSERT INTO day_due SELECT DISTINCT target, hour - hour % 86400000, 1 FROM clock"))
+
+
+STEPS: Mapping[int, Step] = {2: _sealed_hours, 3: _runs, 4: _days}
 """Version reached → what makes it out of the version before."""
 
 

@@ -65,6 +65,7 @@ STORAGE: Mapping[str, str] = {
     # Blobs are compressed already. A row of numbers stands in the table itself as long as it fits on a page.
     "chunk": "ALTER COLUMN data SET STORAGE EXTERNAL, SET (autovacuum_vacuum_insert_scale_factor = 0.02)",
     "clock": "ALTER COLUMN data SET STORAGE EXTERNAL",
+    "day": "ALTER COLUMN data SET STORAGE EXTERNAL",
     "hot": "ALTER COLUMN data SET STORAGE EXTERNAL, SET (toast_tuple_target = 8160)",
     "target": "SET (fillfactor = 50)",
 }

@@ -16,7 +16,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = 3
+VERSION = 4
 """Number of the last migration; what `meta` says under "schema"."""
 
 tables = MetaData()
@@ -88,6 +88,25 @@ chunk = Table(
     Column("codec", Text, nullable=False),
     Column("data", LargeBinary),
     Index("chunk_summary", "series", "hour", "n", "first", "last", "min", "max", "sum", "gain", "seconds"),
+)
+
+# The summaries of a series' day in one row, for whoever reads months: `storage.days` says what is in it.
+day = Table(
+    "day",
+    tables,
+    Column("series", Integer, primary_key=True, autoincrement=False),
+    Column("day", BigInteger, primary_key=True, autoincrement=False),  # start
+    Column("data", LargeBinary, nullable=False),
+)
+
+# Days of which hours were written since they were put together, if they were. mark: so often.
+day_due = Table(
+    "day_due",
+    tables,
+    Column("target", Text, primary_key=True),
+    Column("day", BigInteger, primary_key=True, autoincrement=False),
+    Column("mark", BigInteger, nullable=False),
+    Index("day_due_day", "day"),
 )
 
 commit_log = Table(

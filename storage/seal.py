@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, func, select
 
-from storage import chunks, clocks, history, hot, packing, schema, sealed
+from storage import chunks, clocks, days, history, hot, packing, schema, sealed
 from storage.assembly import Table, assemble
 from storage.clocks import Reading
 from storage.damage import Damage
@@ -152,6 +152,7 @@ class Sealer:
             if lines:
                 connection.execute(self._upsert["chunk"], list(lines))
             connection.execute(self._upsert["clock"], clock)
+            days.mark(connection, self._database.dialect, clock["target"], clock["hour"])
         return True
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
-from storage import asks, chunks, ends, history, hours, notes, read, room, summaries, tidy, upkeep
+from storage import asks, chunks, ends, fold, history, hours, notes, read, room, summaries, tidy, upkeep
 from storage import verify as verifying
 from storage.damage import Damage
 from storage.database import Database
 from storage.dialect import dialect_of
 from storage.errors import StoreNotReady
+from storage.intervals import Stretch, stretches
 from storage.late import Late
 from storage.layouts import Layouts
 from storage.migrations import bring_up_to_date, version_of
@@ -255,6 +256,11 @@ class Store(RunStore):
         with self._database.reading() as connection:
             return read.facts(connection, target, at_ms, name)
 
+    def intervals(self, start: int, end: int, targets: Sequence[str]) -> dict[str, list[Stretch]]:
+        """Of each of these targets the stretches of start ≤ t ≤ end in which it was read at another interval than now."""
+        with self._database.reading() as connection:
+            return stretches(connection, targets, start, end)
+
     def absences(self, start: int, end: int, target: str | None = None) -> list[Absence]:
         """Absences that overlap start ≤ t ≤ end, by their start; of what is damaged, as far as it was met."""
         with self._database.reading() as connection:
@@ -323,6 +329,16 @@ class Store(RunStore):
         What still holds stays, and the newest offset of every series.
         """
         return tidy.tidy(self._database, before_ms, kept=kept)
+
+    def days_due(self, now_ms: int, most: int) -> list[tuple[str, int]]:
+        """(target, start of the day) whose hours are to be folded into a day, newest first: over for an hour."""
+        with self._database.reading() as connection:
+            return fold.due(connection, now_ms, most)
+
+    def fold(self, target: str, day: int) -> int:
+        """Put the summaries of a target's day together, for whoever reads months; number of series. It changes no
+        answer, may be repeated and stopped anywhere."""
+        return fold.fold(self._database, target, day)
 
     def room(self) -> Room:
         """What the store takes, and where there is room for more."""

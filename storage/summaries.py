@@ -1,18 +1,21 @@
-"""Summaries of sealed hours, out of an index that holds them whole: no blob is touched."""
+"""Summaries of sealed hours: by the day where that was made, else out of an index that holds them whole, so that no
+blob of samples is touched."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection, func, select
 
-from storage import schema
+from storage import days, schema
+from storage.days import CELLS, DAY_MS, FROM, HOURS, SOME, TO, Days, day_of
 from storage.layouts import Layouts
 from storage.plan import Wanted, make_plan
-from storage.sealed import CHUNK, fetched, parts
+from storage.sealed import CLOCK, fetched, parts
 from telemetry.counters import FROM_ZERO
-from telemetry.frame import Floats
+from telemetry.frame import Floats, Ints
 from telemetry.model import Series
 from telemetry.summary import HOUR_MS, Summaries, hour_of
 
@@ -27,15 +30,14 @@ COLUMNS: Mapping[str, str] = {
     "seconds": "seconds",
 }
 """Columns of `chunk` and what they are in `Summaries`."""
-FIRST = list(COLUMNS).index("first")
 OFFSET = schema.offset.c
-
-
-CELLS = select(CHUNK.series, CHUNK.hour, *(CHUNK[name] for name in COLUMNS)).where(
-    CHUNK.hour >= bindparam("first"),
-    CHUNK.hour <= bindparam("last"),
-    CHUNK.series.in_(bindparam("some", expanding=True)),
+assert tuple(COLUMNS) == days.COLUMNS
+NO_DAYS = Days(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, *days.SHAPE)))
+Row = tuple[Any, ...]
+BEGUN = select(OFFSET.series, OFFSET.tick).where(
+    OFFSET.tick >= FROM, OFFSET.tick <= TO, OFFSET.series.in_(SOME), OFFSET.reason.in_(sorted(FROM_ZERO))
 )
+EDGES = [select(edge(CLOCK.hour)) for edge in (func.min, func.max)]
 
 
 def summaries(
@@ -45,46 +47,85 @@ def summaries(
     layouts.refresh(connection)
     known = layouts.series()
     numbers = np.unique(make_plan(layouts, known, wanted, targets).series).tolist()
-    range_of = {"first": hour_of(start), "last": end}
-    rows = [row for some in parts(numbers) for row in fetched(connection, CELLS, {**range_of, "some": some})]
-    cells = np.array(rows, dtype=np.float64).reshape(len(rows), 2 + len(COLUMNS))
-    return _arranged(known, np.vstack((cells, _zeros_before(connection, numbers, cells))))
+    first, last = hour_of(start), hour_of(end)
+    if last - first >= DAY_MS:
+        oldest, newest = (connection.scalar(edge) for edge in EDGES)
+        first, last = (0, -1) if oldest is None else (max(first, oldest), min(last, newest))
+    if last - first < DAY_MS:
+        rows = _hourly(connection, numbers, first, last)
+        begun = _first_uses(connection, numbers, first, last) if rows else set()
+        return _arranged(known, NO_DAYS, [*rows, *_zeros_before(rows, begun)], first, last)
+    begun = _first_uses(connection, numbers, first, last)
+    found = days.read(connection, numbers, day_of(first), day_of(last)).without({number for number, _ in begun})
+    rows = [
+        row
+        for some, (low, high) in days.missing(found, numbers, day_of(first), day_of(last))
+        for row in _hourly(connection, some, max(first, low), min(last, high + DAY_MS - HOUR_MS))
+    ]
+    return _arranged(known, found, [*rows, *_zeros_before(rows, begun)], first, last)
 
 
-def _zeros_before(connection: Connection, numbers: Sequence[int], cells: Floats) -> Floats:
-    """Cells of the hours before those in which a counter from first use appeared with the very first sample: there it
+def _hourly(connection: Connection, numbers: Sequence[int], first: int, last: int) -> list[Row]:
+    asked = {"first": first, "last": last}
+    return [row for some in parts(numbers) for row in fetched(connection, CELLS, {**asked, "some": some})]
+
+
+def _first_uses(connection: Connection, numbers: Sequence[int], first: int, last: int) -> set[tuple[int, int]]:
+    """(series, hour) in which a counter began from 0."""
+    asked = {"first": first, "last": last + HOUR_MS - 1}
+    return {
+        (number, hour_of(tick))
+        for some in parts(numbers)
+        for number, tick in fetched(connection, BEGUN, {**asked, "some": some})
+    }
+
+
+def _zeros_before(rows: Sequence[Row], begun: Collection[tuple[int, int]]) -> Iterator[Row]:
+    """Rows of the hours before those in which a counter from first use appeared with the very first sample: there it
     stood at 0 all the time, and in its own hour nothing says so. Readings are taken to be as many as in that.
 
     Where it appeared later in an hour, the zero is that hour's `first`.
     """
-    if not len(cells):
-        return cells
-    low, high = int(np.min(cells[:, 1])), int(np.max(cells[:, 1]))
-    inside = (OFFSET.tick >= low, OFFSET.tick < high + HOUR_MS, OFFSET.reason.in_(sorted(FROM_ZERO)))
-    query = select(OFFSET.series, OFFSET.tick).where(*inside)
-    begun = {
-        (number, hour_of(tick))
-        for some in parts(numbers)
-        for number, tick in connection.execute(query.where(OFFSET.series.in_(some)))
-    }
-    if not begun:
-        return cells[:0]
-    first = np.array([(int(number), int(hour)) in begun for number, hour in cells[:, :2].tolist()], dtype=bool)
-    found = cells[first & (cells[:, 2 + FIRST] > 0)]
-    found[:, 1] -= HOUR_MS
-    found[:, 2 + FIRST :] = 0.0
-    return found
+    if begun:
+        for number, hour, n, first, *rest in rows:
+            if (number, hour) in begun and first is not None and first > 0:
+                yield (number, hour - HOUR_MS, n, 0.0, *(0.0 for _ in rest))
 
 
-def _arranged(known: Mapping[int, Series], cells: Floats) -> Summaries:
-    """Summaries of float64[row, column]: series, hour, and COLUMNS."""
-    numbers, row = np.unique(cells[:, 0].astype(np.int64), return_inverse=True)
-    hours, column = np.unique(cells[:, 1].astype(np.int64), return_inverse=True)
-    series = [known[number] for number in numbers.tolist()]
-    order = sorted(range(len(series)), key=lambda at: (series[at].target, series[at].metric, series[at].labels))
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
+def _arranged(known: Mapping[int, Series], whole: Days, rows: Sequence[Row], first: int, last: int) -> Summaries:
+    """Summaries of days and of rows of CELLS; of the days the hours first … last."""
+    cells = days.cells_of(rows)
+    of_rows, hour_of_rows = cells[:, 0].astype(np.int64), cells[:, 1].astype(np.int64)
+    all_days = np.unique(whole.day)
+    of_days = (all_days[:, np.newaxis] + np.arange(HOURS) * HOUR_MS).ravel()
+    hours = of_days if not len(rows) else np.union1d(of_days, hour_of_rows)
+    numbers = np.union1d(whole.series, of_rows)
     arrays = np.full((len(COLUMNS), len(numbers), len(hours)), np.nan)
-    arrays[0] = 0.0
-    arrays[:, place[row], column] = cells[:, 2:].T
-    return Summaries(hours, tuple(series[at] for at in order), **dict(zip(COLUMNS.values(), arrays, strict=True)))
+    arrays[0] = days.ABSENT
+    _lay_days(arrays, np.searchsorted(numbers, whole.series), np.searchsorted(hours, whole.day), whole)
+    arrays[0][:, (hours < first) | (hours > last)] = days.ABSENT
+    arrays[:, np.searchsorted(numbers, of_rows), np.searchsorted(hours, hour_of_rows)] = cells[:, 2:].T
+    return _chosen([known[number] for number in numbers.tolist()], hours, arrays)
+
+
+def _lay_days(arrays: Floats, row: Ints, column: Ints, whole: Days) -> None:
+    """Put days where they belong, 24 hours at a time."""
+    if len(row):
+        windows = np.lib.stride_tricks.sliding_window_view(arrays, HOURS, axis=2, writeable=True)
+        windows[:, row, column] = whole.cells.transpose(1, 0, 2)
+
+
+def _chosen(series: Sequence[Series], hours: Ints, arrays: Floats) -> Summaries:
+    """Those hours, and those series, of which there is anything; sorted."""
+    there = arrays[0] != days.ABSENT
+    arrays[0][arrays[0] == days.ABSENT] = 0.0
+    kept = np.flatnonzero(there.any(axis=0))
+    rows = np.flatnonzero(there.any(axis=1)).tolist()
+    order = sorted(rows, key=lambda at: (series[at].target, series[at].metric, series[at].labels))
+    inside: slice | Ints = kept
+    if len(kept) and kept[-1] - kept[0] + 1 == len(kept):
+        inside = slice(int(kept[0]), int(kept[-1]) + 1)
+    chosen = [arrays[place][order][:, inside] for place in range(len(COLUMNS))]
+    return Summaries(
+        hours[inside], tuple(series[at] for at in order), **dict(zip(COLUMNS.values(), chosen, strict=True))
+    )

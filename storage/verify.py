@@ -8,16 +8,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
 
 from sqlalchemy import BigInteger, Connection, Select, func, select
 
-from storage import schema
+from storage import days, schema
 from storage.codec import unpack
 from storage.database import Database
+from storage.days import DAY
 from storage.errors import StoreBroken
 from storage.read import HOT
-from storage.sealed import CHUNK, CLOCK
+from storage.sealed import CHUNK, CLOCK, parts
 from storage.verify_hour import Fault, Hour, Known
 
 PAUSE_S = 0.002
@@ -51,6 +53,7 @@ def verify(database: Database, progress: Progress = nobody, pause: Pause = time.
     look.guarded(look.references)
     look.guarded(look.rows)
     look.guarded(partial(look.hours, progress))
+    look.guarded(look.days)
     return look.report
 
 
@@ -88,7 +91,7 @@ class _Look:
             for number, (target, ids) in self._known.layouts.items():
                 for one in sorted(set(ids) - known.keys()):
                     self._found(Fault("layout", f"layout {number} of {target} holds an unknown series: {one}", target))
-            for name, column in (("chunk", CHUNK.series), ("offset", schema.offset.c.series)):
+            for name, column in (("chunk", CHUNK.series), ("offset", schema.offset.c.series), ("day", DAY.series)):
                 used = set(connection.scalars(select(column).distinct()))
                 for one in sorted(used - known.keys())[:MOST]:
                     self._found(Fault(name, f"an unknown series has {name}s: {one}"))
@@ -125,6 +128,21 @@ class _Look:
                 width = -1
             if width != len(ids):
                 yield Fault("row", f"the row of tick {tick} of {target} does not fit its layout", target)
+
+    def days(self) -> None:
+        """Whether days say what their hours do."""
+        with self._database.reading() as connection:
+            found = list(connection.scalars(select(DAY.day).distinct().order_by(DAY.day)))
+            numbers = sorted(self._known.series)
+        for day in found:
+            for some in parts(numbers):
+                with self._database.reading() as connection:
+                    wrong = list(days.wrong(connection, some, day))
+                for number in wrong:
+                    series = self._known.series[number]
+                    text = f"the day {datetime.fromtimestamp(day / 1000, UTC):%F} of {series.metric} of {series.target}"
+                    self._found(Fault("day", f"{text} does not say what its hours do", series.target, series, day))
+                self._pause(PAUSE_S)
 
     def hours(self, progress: Progress) -> None:
         """Clocks and chunks, an hour of a target at a time."""

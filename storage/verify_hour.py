@@ -31,7 +31,7 @@ Row = RowMapping
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something that is not as it should be. kind: file, layout, offset, row, clock or chunk. hour: its start."""
+    """Something that is not as it should be. kind: file, layout, offset, row, clock, chunk or day. hour: its start."""
 
     kind: str
     text: str

@@ -30,9 +30,10 @@ from telemetry.summary import HOUR_MS
 BATCH_TICKS = 30
 """Ticks of one commit, where single ticks are not to be measured: as many as the collector writes at once."""
 HOT_MS = 2 * HOUR_MS
+MOST_DAYS = 100
 LATER_MS = 300_000 + 1
 """An hour is sealed so long after its end."""
-SEALED_TABLES = ("clock", "chunk", "series", "layout")
+SEALED_TABLES = ("clock", "chunk", "day", "day_due", "series", "layout")
 Say = Callable[[str], None]
 
 
@@ -76,6 +77,7 @@ def fill(path: Path, size: Size, say: Say) -> Filled:
             seal_hour(store, cluster, start, cost.seal)
         with cost.prune.measured():
             store.prune(start + HOUR_MS - HOT_MS)
+        fold_days(store, start + HOUR_MS)
         say(f"ours: hour {(start - size.first_ms) // HOUR_MS + 1} of {size.hours}")
     store.close()
     tables = table_bytes(path)
@@ -108,6 +110,13 @@ def seal_hour(store: Store, cluster: Sequence[Target], start: int, cost: Cost) -
     for one in cluster:
         with cost.measured():
             assert store.seal(one.name, start, start + HOUR_MS + LATER_MS), f"{one.name} was not sealed"
+
+
+def fold_days(store: Store, now_ms: int) -> None:
+    """Put days that are over together, as the collector does within a minute."""
+    while due := store.days_due(now_ms, MOST_DAYS):
+        for target, day in due:
+            store.fold(target, day)
 
 
 def _days(store: Store, size: Size, say: Say) -> None:

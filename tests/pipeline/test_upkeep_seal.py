@@ -70,6 +70,24 @@ def test_hours_are_sealed_when_they_are_settled(tmp_path: Path) -> None:
     with_upkeep(tmp_path, story)
 
 
+def test_days_are_folded_when_they_are_settled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.upkeep.PAUSE_S", 0.0)
+    monkeypatch.setattr("pipeline.upkeep.MOST_DAYS", 1)
+
+    async def story(stage: Stage, store: Store, upkeep: Upkeep) -> None:
+        begin = START - START % DAY_MS
+        for target in ("old", "other"):
+            write(store, begin - START, target=target)
+        for after, left in ((-1, ["old", "other"]), (0, ["other"]), (0, [])):
+            stage.now_ms = begin + 25 * HOUR_MS + after
+            await sealing(upkeep)
+            await upkeep.fold()
+            assert store.days_due(begin + 9 * DAY_MS, 9) == [(target, begin) for target in left]
+        assert upkeep._problems == {}
+
+    with_upkeep(tmp_path, story)
+
+
 def test_nothing_is_sealed_while_its_rows_wait_in_memory(tmp_path: Path) -> None:
     async def story(stage: Stage, store: Store, upkeep: Upkeep) -> None:
         write(store, 0)
@@ -175,7 +193,7 @@ def test_sealing_begins_at_once_and_goes_on_every_minute(tmp_path: Path) -> None
             while not store.sealed(0, START + DAY_MS) or store.noted("upkeep") is None:
                 await asyncio.sleep(0.01)
         upkeep.stop()
-        assert (jobs["seal"], jobs["prune"], jobs["make_room"]) == (60, 600, 30)
+        assert (jobs["seal"], jobs["fold"], jobs["prune"], jobs["make_room"]) == (60, 60, 600, 30)
         assert store.noted("upkeep")["keep"]["raw_days"] == 1.0
 
     with_upkeep(tmp_path, story)
