@@ -216,6 +216,9 @@ class Hub:
 
     def _row(self, sample: Sample, series: tuple[Series, ...], values: Floats) -> Draft:
         interval_ms = self._targets[sample.target].interval_ms
+        before_ms = self._facts.get((sample.target, OWN_FACT), str(interval_ms))
+        if before_ms != str(interval_ms):
+            self.window.end_stretch(sample.target, float(before_ms), sample.tick)
         self.window.set_intervals({sample.target: interval_ms})
         self.learn_facts(sample.target, {OWN_FACT: str(interval_ms)}, sample.tick)
         self.window.add(sample.target, sample.tick, sample.at_ms, series, values)

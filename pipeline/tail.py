@@ -56,7 +56,10 @@ class Tail(Window):
     def _take(self, first: int, last: int) -> list[int]:
         if first > last:
             return []
-        self.set_intervals({target.name: target.interval_ms for target in self._store.targets()})
+        known = self._store.targets()
+        self.set_intervals({target.name: target.interval_ms for target in known})
+        oldest = (self.latest_tick or last) - self._span_ms
+        self.set_stretches(self._store.intervals(min(first, oldest), last, [target.name for target in known]))
         rows = self._store.rows(start=first, end=last)
         for row in rows:
             self._add_row(row)

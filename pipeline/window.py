@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
+from storage.intervals import Stretch, own_gaps
 from telemetry.counters import NOMINAL_PER_GAP, mark_steps
 from telemetry.frame import Floats, Frame, Ints
+from telemetry.gaps import keep
 from telemetry.model import Series
 
 BLOCK_ROWS = 300
@@ -76,6 +78,7 @@ class Window:
         self._blocks: dict[str, list[Block]] = {}
         self._steps: list[tuple[Series, int, str]] = []
         self._intervals: dict[str, int] = {}
+        self._stretches: dict[str, list[Stretch]] = {}
         self._plans = Plans()
         self._lock = threading.RLock()
         self.latest_tick: int | None = None
@@ -105,6 +108,17 @@ class Window:
         with self._lock:
             self._intervals.update(intervals)
 
+    def set_stretches(self, stretches: Mapping[str, Sequence[Stretch]]) -> None:
+        """Where targets were read at another interval than now: that decides there what a gap is. For all targets."""
+        with self._lock:
+            self._stretches = {target: list(own) for target, own in stretches.items()}
+
+    def end_stretch(self, target: str, interval_ms: float, tick: int) -> None:
+        """Up to this tick a target was read at this interval, and is at another one from now on."""
+        with self._lock:
+            known = self._stretches.setdefault(target, [])
+            known.append((known[-1][1] if known else 0, tick, NOMINAL_PER_GAP * interval_ms, True))
+
     def trim(self) -> None:
         """Drop what is older than the span."""
         with self._lock:
@@ -116,6 +130,8 @@ class Window:
                     del self._blocks[target]
             oldest = min((int(block.ticks[0]) for kept in self._blocks.values() for block in kept), default=cut)
             self._steps = [step for step in self._steps if step[1] >= oldest]
+            still = {target: [one for one in own if one[1] > oldest] for target, own in self._stretches.items()}
+            self._stretches = {target: own for target, own in still.items() if own}
 
     def targets(self) -> list[str]:
         """Names of the targets that have rows."""
@@ -141,7 +157,21 @@ class Window:
                 if cut
             ]
             frame = _assemble(chosen, wanted, self._intervals, self._plans)
+            _judge_gaps(frame, self._stretches)
             return mark_steps(frame, [step for step in self._steps if step[0].metric in wanted])
+
+
+def _judge_gaps(frame: Frame, stretches: Mapping[str, Sequence[Stretch]]) -> None:
+    """Each stretch by the interval at which it was read, as the store has it."""
+    if not len(frame.ticks) or not stretches:
+        return
+    first, last = int(frame.ticks[0]), int(frame.ticks[-1])
+    for row, series in enumerate(frame.series):
+        inside = [one for one in stretches.get(series.target, ()) if one[0] <= last and one[1] > first]
+        if inside:
+            own = own_gaps(frame.ticks, float(frame.gap_ms[row]), inside)
+            frame.gap_ms[row] = float(np.max(own))
+            keep(frame, row, own)
 
 
 Cut = list[tuple[Block, int, int]]

@@ -257,7 +257,7 @@ class Store(RunStore):
             return read.facts(connection, target, at_ms, name)
 
     def intervals(self, start: int, end: int, targets: Sequence[str]) -> dict[str, list[Stretch]]:
-        """Of each of these targets the stretches of start ≤ t ≤ end in which it was read at another interval than now."""
+        """Of each of these targets the stretches of start ≤ t ≤ end in which it was read otherwise than now."""
         with self._database.reading() as connection:
             return stretches(connection, targets, start, end)
 
