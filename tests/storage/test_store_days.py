@@ -312,7 +312,9 @@ def test_a_first_use_with_the_first_sample_of_an_hour(store: Store) -> None:
     name = "generation_tokens_total"
     for hour in range(20, 30):
         at = AFTER + hour * HOUR_S
-        write(store, "a", ["x", name] if hour >= 26 else ["x"], {at: [1.0, 7.0 * hour], at + 9: [1.0, 8.0 * hour]})
+        names = ["x", name] if hour >= 26 else ["x"]
+        numbers = {at: [1.0, 7.0 * hour], at + 9: [1.0, 8.0 * hour]}
+        write(store, "a", names, {second: values[: len(names)] for second, values in numbers.items()})
     first = FIRST + 26 * HOUR_MS
     store.commit(Batch(offsets=[Offset("a", name, (), first, 0.0, "first use")]), NOW)
     seal_all(store)
