@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from cli.columns import aligned
-from dashboard import formatting
 from dashboard.api.benchmark_answers import Wish, answers, bring
 from dashboard.api.parameters import ParameterError
 from dashboard.run_numbers import RunNumbers
@@ -21,6 +20,7 @@ from pipeline.tail import Tail
 from settings import Settings
 from storage.errors import StoreError
 from storage.store import open_store
+from telemetry import formatting
 from telemetry.model import Unit
 
 FAILED, REFUSED, UNHEARD = 1, 2, 3

@@ -11,7 +11,6 @@ from datetime import datetime
 from typing import Any
 
 from cli import report
-from dashboard import formatting
 from dashboard.api import parameters
 from dashboard.api import run_answers as route
 from dashboard.api.parameters import ParameterError
@@ -22,6 +21,7 @@ from runs.model import Measured
 from settings import Settings
 from storage.errors import StoreError
 from storage.store import open_store
+from telemetry import formatting
 from telemetry.model import Unit
 
 FAILED, REFUSED, UNHEARD = 1, 2, 3

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from dashboard import formatting
 from dashboard.api.lists import numbers
 from dashboard.live.fleet import MAP, Reading
 from dashboard.run_numbers import RunNumbers
 from dashboard.run_view import View, middle, placed, series_json, short
 from runs.phases import ORDER, busiest
 from runs.reader import LEAD_MS
+from telemetry import formatting
 from telemetry.catalog import cluster, engine
 from telemetry.fleet import fold
 from telemetry.frame import Floats, Ints

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from dashboard import formatting
 from dashboard.api import parameters
 from dashboard.api.lists import number
 from dashboard.api.percentiles import Percentiles, Place, percentiles
@@ -22,7 +21,7 @@ from dashboard.live.sentence import silent_collector
 from dashboard.live.unknown import IDLE, from_samples
 from dashboard.sources import Sources
 from storage.records import TargetRow
-from telemetry import catalog, ratios
+from telemetry import catalog, formatting, ratios
 from telemetry.catalog import cluster
 from telemetry.frame import Frame
 from telemetry.histograms import Estimate

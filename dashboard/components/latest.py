@@ -8,7 +8,7 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard import formatting
+from telemetry import formatting
 from telemetry.model import Metric, Ratio, Unit
 
 Entry = Mapping[str, Any]

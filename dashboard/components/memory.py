@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard import formatting
 from dashboard.components.latest import Latest, number_cell
+from telemetry import formatting
 from telemetry.catalog import gpu, memory
 from telemetry.model import Metric, Unit
 

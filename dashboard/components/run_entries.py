@@ -8,9 +8,9 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard import formatting
 from dashboard.components.latest import number_cell, value_cell
 from dashboard.components.table import Row, table
+from telemetry import formatting
 from telemetry.model import Unit
 
 Entry = Mapping[str, Any]

@@ -8,11 +8,11 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard import formatting
 from dashboard.components.latest import value_cell
 from dashboard.components.run_nodes import picker
 from dashboard.components.table import Content, Row, panel, table
 from dashboard.live.fleet import MAP, Reading
+from telemetry import formatting
 from telemetry.model import Unit
 
 CHOSEN = (html.Span("chosen", className="tag"),)

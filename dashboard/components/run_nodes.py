@@ -8,9 +8,9 @@ from typing import Any
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from dashboard import formatting
 from dashboard.components.run_entries import Entry, entries, value
 from dashboard.components.table import Content, Row, panel, table
+from telemetry import formatting
 from telemetry.model import Unit
 
 ON = "_on"

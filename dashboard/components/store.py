@@ -8,8 +8,8 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard import formatting
 from dashboard.components.table import Content, pairs
+from telemetry import formatting
 from telemetry.model import Unit
 
 UNTOLD = "not known: the collector has not told yet"

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dashboard.formatting import AXES
+from telemetry.formatting import AXES
 from telemetry.model import Unit
 
 Figure = dict[str, Any]

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from dashboard.figures.live import Figure, base_layout, time_axis, y_axis
-from dashboard.formatting import AXES
 from telemetry.catalog import gpu, host, memory
 from telemetry.catalog import ratios as quotients
+from telemetry.formatting import AXES
 from telemetry.model import Metric, Ratio, Unit
 
 

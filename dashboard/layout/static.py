@@ -12,7 +12,7 @@ from typing import Any
 
 from dash.development.base_component import Component
 
-from dashboard.formatting import beside
+from telemetry.formatting import beside
 
 Cells = Mapping[str, list[str]]
 ATTRIBUTES = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dashboard import formatting
+from telemetry import formatting
 from telemetry.model import Limits, Unit
 
 Cell = list[str]

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dashboard import formatting
 from dashboard.live.cells import Cell, unknown, words
 from dashboard.live.reasons import reason
 from dashboard.live.scene import Scene
+from telemetry import formatting
 from telemetry.catalog import engine
 from telemetry.counters import increase
 from telemetry.frame import Frame, empty

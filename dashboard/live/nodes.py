@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dashboard import formatting
 from dashboard.live.cells import LEVELS, Cell, cell, worst
 from dashboard.live.fleet import MAP, TILE, Columns, Reading, in_order
 from dashboard.live.problems import Problem
 from dashboard.live.reasons import stored_metrics, target_reason
 from dashboard.live.scene import Scene
 from storage.records import TargetRow
+from telemetry import formatting
 from telemetry.frame import Floats
 
 DIGITS = 4

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dashboard import formatting
 from dashboard.live import current
 from dashboard.live.scene import Scene
 from storage.records import Episode
+from telemetry import formatting
 from telemetry.catalog import engine
 from telemetry.frame import Frame
 from telemetry.model import Metric, Series, Unit

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dashboard import formatting
 from dashboard.live import current
 from dashboard.live.cells import level
 from dashboard.live.reasons import CALM_STATES, state_words
 from dashboard.live.scene import Scene
 from storage.records import TargetRow
+from telemetry import formatting
 from telemetry.catalog import engine, gpu, memory, network
 from telemetry.frame import Bools, Floats
 from telemetry.model import Fold, Metric

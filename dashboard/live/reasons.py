@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from dashboard import formatting
 from dashboard.live.scene import Scene
 from dashboard.live.unknown import YOUNG
 from storage.records import TargetRow
+from telemetry import formatting
 from telemetry.model import Metric, Ratio, Scope, Unit
 
 STATE_WORDS = {

@@ -7,12 +7,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from dashboard import formatting
 from dashboard.live import current
 from dashboard.live.cache import offers
 from dashboard.live.reasons import listed
 from dashboard.live.scene import Scene
-from telemetry import roofline
+from telemetry import formatting, roofline
 from telemetry.catalog import cluster, engine
 from telemetry.catalog import ratios as quotients
 from telemetry.model import Metric, Unit, part

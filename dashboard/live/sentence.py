@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from dashboard import formatting
 from dashboard.live import current
 from dashboard.live.cells import LEVELS, worst
 from dashboard.live.prefill import quiet_text, running, running_text
@@ -14,6 +13,7 @@ from dashboard.live.reasons import STATE_WORDS, listed
 from dashboard.live.scene import Scene
 from pipeline.deployments import short_model
 from storage.records import TargetRow
+from telemetry import formatting
 from telemetry.catalog import engine
 from telemetry.model import Unit
 

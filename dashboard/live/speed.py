@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 
-from dashboard import formatting
 from dashboard.live import current
 from dashboard.live.cells import Cell, cell, unknown, words
 from dashboard.live.prefill import running_text
 from dashboard.live.reasons import idle, reason
 from dashboard.live.scene import WINDOWS_MS, Scene
+from telemetry import formatting
 from telemetry.catalog import cluster, engine
 from telemetry.catalog import ratios as quotients
 from telemetry.counters import active_windows

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from dashboard import formatting
 from dashboard.live import roofline
 from dashboard.live.cells import Cell, unknown, words
 from dashboard.live.factors import Effect, Factor, baselines, factors
@@ -17,6 +16,7 @@ from dashboard.live.fleet import CLOCK, POWER, UTILIZATION, Columns, in_order
 from dashboard.live.prefill import quiet, quiet_text
 from dashboard.live.reasons import reason
 from dashboard.live.scene import Scene
+from telemetry import formatting
 from telemetry.catalog import ratios as quotients
 from telemetry.fleet import PEERS_NEEDED, straggler
 from telemetry.model import Unit

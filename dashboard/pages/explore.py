@@ -14,11 +14,10 @@ import orjson
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard import formatting
 from dashboard.components.fragment import serve
 from dashboard.figures.explore import DEFAULT_METRICS, GROUPS, SERIES_COLOURS
 from dashboard.pages.explore_text import about
-from telemetry import catalog
+from telemetry import catalog, formatting
 
 PATH = "/explore"
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard import formatting
 from dashboard.components.table import pairs
+from telemetry import formatting
 from telemetry.model import Fold, Kind, Limits, Metric, Ratio, Scope, Unit
 
 KINDS = {

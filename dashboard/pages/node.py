@@ -10,7 +10,6 @@ import orjson
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from dashboard import formatting
 from dashboard.components.cages import cage_table
 from dashboard.components.explore import explore_link
 from dashboard.components.fragment import fragment, serve
@@ -23,7 +22,7 @@ from dashboard.layout.shell import MARKS
 from dashboard.pages import missing
 from dashboard.services import Answer, Services
 from storage.errors import StoreError
-from telemetry import catalog
+from telemetry import catalog, formatting
 from telemetry.catalog import gpu, host, memory
 from telemetry.catalog import ratios as quotients
 from telemetry.model import Metric, Ratio, Unit

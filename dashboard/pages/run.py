@@ -15,7 +15,6 @@ import orjson
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from dashboard import formatting
 from dashboard.api.parameters import ParameterError
 from dashboard.components.fragment import serve
 from dashboard.components.run_entries import Entry, entries, value
@@ -28,6 +27,7 @@ from dashboard.components.table import Content, Row, pairs, panel, table
 from dashboard.live.fleet import MAP
 from dashboard.pages.explore import configuration
 from dashboard.services import Services
+from telemetry import formatting
 from telemetry.catalog import engine, gpu
 from telemetry.catalog import ratios as quotients
 from telemetry.model import Unit

@@ -9,14 +9,13 @@ import dash
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from dashboard import formatting
 from dashboard.components.fragment import fragment, serve
 from dashboard.components.latest import number_cell
 from dashboard.components.store import store
 from dashboard.components.table import Content, Row, pairs, panel, table
 from dashboard.layout.shell import MARKS
 from dashboard.services import Answer, Services
-from telemetry import catalog
+from telemetry import catalog, formatting
 from telemetry.model import Unit
 
 PATH = "/status"

@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dashboard import formatting
 from dashboard.report import picture
 from dashboard.report.lines import Line, Map, Values, lines, maps, nice
 from dashboard.report.tags import Html, inner, tag
 from dashboard.report.times import labels, since
+from telemetry import formatting
 from telemetry.model import Unit
 
 HEIGHT = 100.0

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from dashboard import formatting
 from dashboard.report import tables
 from dashboard.report.content import Content
 from dashboard.report.tags import in_unit
 from dashboard.report.times import instant
+from telemetry import formatting
 from telemetry.model import Unit
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~@])")

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dashboard import formatting
 from dashboard.report import results, sections, tables
 from dashboard.report.content import Content
 from dashboard.report.figures import Figures
@@ -16,6 +15,7 @@ from dashboard.report.tags import Html, inner, tag
 from dashboard.report.times import instant, iso
 from dashboard.security import script_json
 from dashboard.theme import PALETTES
+from telemetry import formatting
 from telemetry.model import Unit
 
 HERE = Path(__file__).parent

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from dashboard import formatting
 from dashboard.report.tags import Entry, Html, cell, shown, table, tag
+from telemetry import formatting
 from telemetry.model import Unit
 
 Sections = Sequence[Mapping[str, Any]]

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from dashboard import formatting
 from dashboard.report.sections import ON, Sections, of_node
 from dashboard.report.tags import Entry, Html, cell, in_unit, inner, shown, table, tag
 from dashboard.report.times import instant, since
+from telemetry import formatting
 from telemetry.model import Unit
 
 HEROES = (

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from dashboard import formatting
+from telemetry import formatting
 from telemetry.model import Unit
 
 Entry = Mapping[str, Any]

@@ -9,8 +9,8 @@ import orjson
 import pytest
 from playwright.sync_api import Page
 
-from dashboard import formatting
 from dashboard.pages.explore import configuration
+from telemetry import formatting
 from telemetry.model import Unit
 from tests.browser.conftest import MakeSite, Open
 

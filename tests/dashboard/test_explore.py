@@ -8,10 +8,10 @@ import pytest
 
 from dashboard import theme
 from dashboard.figures.explore import DEFAULT_METRICS, GROUPS, SERIES_COLOURS
-from dashboard.formatting import LADDERS
 from dashboard.pages import explore, explore_text
 from telemetry import catalog
 from telemetry.catalog import engine, gpu, host, memory, network, ratios
+from telemetry.formatting import LADDERS
 from telemetry.model import Metric, Ratio, Unit
 from tests.dashboard.parts import attribute, text, walk
 from tests.dashboard.test_theme import contrast

@@ -5,8 +5,8 @@ from itertools import pairwise
 import pytest
 
 from dashboard.figures import live, series
-from dashboard.formatting import AXES
 from telemetry import catalog
+from telemetry.formatting import AXES
 from telemetry.model import Kind, Scope, Unit
 
 

@@ -13,9 +13,9 @@ import dash
 import pytest
 
 from dashboard.app import create_app
-from dashboard.formatting import beside
 from dashboard.pages import cluster, missing
 from dashboard.server import build
+from telemetry.formatting import beside
 from tests.dashboard.parts import attribute, text, walk
 from tests.web.conftest import MakeWeb, MakeWorld, Web, make_web, make_world
 from tests.web.world import GIB, World, constant

@@ -17,8 +17,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Page, sync_playwright
 
-from dashboard import formatting
-from telemetry import catalog
+from telemetry import catalog, formatting
 from telemetry.model import Kind, Metric, Ratio, Scope
 from telemetry.near import answer
 from telemetry.query import Line, Query

@@ -7,8 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from dashboard import formatting
-from telemetry import catalog
+from telemetry import catalog, formatting
 from telemetry.catalog import cluster, engine, gpu, memory
 from telemetry.catalog import ratios as quotients
 from telemetry.model import Kind, Metric, Ratio, Scope

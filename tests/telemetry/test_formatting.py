@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard import formatting
+from telemetry import formatting
 from telemetry.model import Unit
 
 TABLE = Path(__file__).parents[1] / "data" / "format.csv"
