@@ -73,11 +73,14 @@ def _measure(sources: Sources, words: Sequence[str], options: Mapping[str, Any])
     before = {key for path in found(words, named) for key in keys(path)}
     begun = time.time()
     status = carried_out(words)
-    _order(sources, {"kind": "stop", "run": run.id})
-    for path in found(words, named):
-        if path in named or (path.stat().st_mtime >= begun - 1.0 and keys(path)):
-            _import(sources, path, run, before)
-    _summary(sources, run.id)
+    try:
+        _order(sources, {"kind": "stop", "run": run.id})
+        for path in found(words, named):
+            if path in named or (path.stat().st_mtime >= begun - 1.0 and keys(path)):
+                _import(sources, path, run, before)
+        _summary(sources, run.id)
+    except (ValueError, OSError, StoreError) as error:
+        said(error, 0)  # whatever becomes of it here, the command ended as it did
     return status
 
 
@@ -187,9 +190,12 @@ def _summary(sources: Sources, number: int) -> None:
     run = sources.store.run(number)
     if run is None:
         return
+    print(f"\nRun {run.id} ({run.name})")
     end = run.end_ms if run.end_ms is not None else sources.now_ms()
-    told = RunNumbers(sources).of(run, run.start_ms, max(end, run.start_ms + 1))
+    if end <= run.start_ms:
+        print("It was over before anything was read.")
+        return
+    told = RunNumbers(sources).of(run, run.start_ms, end)
     sections = [Section.from_json(one) for one in told.sections]
     entries = [one.to_json() for path in HEADS if (one := find(sections, path)) is not None]
-    print(f"\nRun {run.id} ({run.name})")
     print(told.why or shown_all(entries))

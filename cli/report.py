@@ -17,7 +17,8 @@ from runs.model import Run
 
 FAILED, REFUSED, UNHEARD = 1, 2, 3
 STDOUT = "-"
-Words, Options = Sequence[str], Mapping[str, Any]
+Words = Sequence[str]
+Options = Mapping[str, Any]
 
 
 def _run(sources: Sources, words: Words) -> Run:
