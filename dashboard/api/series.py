@@ -205,7 +205,8 @@ def series(asked: Asked, sources: Sources) -> dict[str, Any]:
     arrays for `lists.encoded`.
 
     fold besides where reduced, and last in each series where that is its name; window_ms for ratios and percentiles;
-    relation and count in each series of percentiles; stats in each where asked for, without all lists for "only".
+    relation and count in each series of percentiles; stats in each where asked for, without all lists for "only";
+    damaged where samples of the range cannot be read any more.
     """
     check(asked)
     query = query_of(asked, sources)
@@ -217,7 +218,7 @@ def series(asked: Asked, sources: Sources) -> dict[str, Any]:
             f"This is {len(found.lines)} series, expected at most {MOST_SERIES}; name a node, an engine or a label."
         )
     reduced = any(line.values is None for line in found.lines)
-    window = _window_ms(query, found)
+    window, damaged = _window_ms(query, found), _damaged(query, found, sources)
     return {
         "metric": asked.metric.name,
         "unit": query.unit.value,
@@ -226,8 +227,23 @@ def series(asked: Asked, sources: Sources) -> dict[str, Any]:
         **({"rate": True} if asked.rate else {}),
         **({"fold": query.fold.value} if reduced else {}),
         **({"window_ms": window} if window else {}),
+        **({"damaged": damaged} if damaged else {}),
         "series": _lines(asked, query, found),
     }
+
+
+def _damaged(query: Query, found: Answer, sources: Sources) -> list[dict[str, Any]]:
+    """Which samples of the answer's are unknown because the store's file is damaged there, and why, oldest first.
+    Summaries of hours are whole without them."""
+    if found.resolution == "hours":
+        return []
+    metrics, targets = {None, *query.stored()}, query.sources()
+    holes = sources.store.damaged(query.start_ms - query.lead_ms, query.end_ms)
+    mine = [one for one in holes if one.metric in metrics and (targets is None or one.target in targets)]
+    return [
+        {"target": one.target, "metric": one.metric, "from": one.start_ms, "to": one.end_ms, "reason": one.reason}
+        for one in sorted(mine, key=lambda one: (one.start_ms, one.target, one.metric or "", one.reason))
+    ]
 
 
 def _lines(asked: Asked, query: Query, found: Answer) -> list[dict[str, Any]]:

@@ -104,6 +104,11 @@ CASES: list[tuple[str, str, Any]] = [
     ("lines", f"m.extended({ANSWER}, {{ step_ms: 1000, fold: 'mean', series: [] }}, 2000, 0)", None),
     ("lines", "m.joined([{ step_ms: 1, series: [] }, { step_ms: 5, unit: 'w', series: [1] }])",
      {"step_ms": 5, "unit": "w", "series": [1]}),
+    ("lines", "m.joined([{ step_ms: 1, damaged: [{ from: 0, to: 9 }], series: [] }, { step_ms: 1, damaged: [{ from: 0,"
+     " to: 9 }, { from: 9, to: 18 }], series: [] }]).damaged", [{"from": 0, "to": 9}, {"from": 9, "to": 18}]),
+    ("lines", f"m.extended({{ ...{ANSWER}, damaged: [{{ from: 0, to: 900 }}, {{ from: 900, to: 1800 }}] }},"
+     f" {ANSWER}, 2000, 1000).damaged", [{"from": 900, "to": 1800}]),
+    ("lines", f"'damaged' in m.extended({ANSWER}, {ANSWER}, 2000, 1000)", False),
     ("lines", "((l) => [l.mid, l.low, l.high])(m.linesOf({ step_ms: 9, fold: 'mean', series: [{ labels: {}, t: [0],"
      " min: [null], max: [null], mean: [2] }] }, '')[0])", [[2], None, None]),
     ("feed", "((of) => (m.renew(of, { series: [{ labels: { a: 'b' }, stats: { last: 3, last_relation: '<' } },"

@@ -127,6 +127,8 @@ export class Chart {
     if (answer.resolution === "hours") words.push("from whole hours");
     if (answer.window_ms && answer.window_ms !== answer.step_ms) words.push(`trailing ${lengthText(answer.window_ms)}`);
     if (view.over) words.push(this.earlier.length ? `dashed: ${OVER_WORDS[view.over]}` : `nothing was recorded ${OVER_WORDS[view.over]}`);
+    const lost = answer.damaged ?? [];
+    if (lost.length) words.push(`hatched: ${lost[0].reason}${lost.length > 1 ? `, and ${lost.length - 1} more` : ""}`);
     if (this.left) words.push(`${this.left} more lines are not drawn: choose a node or a label, or Total`);
     setText(this.how, words.join(" · "));
     this.tell(...(this.lines.length ? ["", ""] : ["empty", this.nothing()]));
@@ -165,7 +167,7 @@ export class Chart {
     setText(this.word, this.axis.unit);
     drawChart(context, {
       size: this.size, lines, earlier, shift: this.shift ?? 0, span, width: this.bin, axis: this.axis,
-      ticks: ticks(span, this.width), paint, strong: this.strong, notes: explorer.notes.made(),
+      ticks: ticks(span, this.width), paint, strong: this.strong, notes: explorer.notes.made(), holes: this.feed.answer?.damaged ?? [],
       font: "12px " + getComputedStyle(document.documentElement).getPropertyValue("--sans"),
     });
     this.drawOver();

@@ -123,7 +123,30 @@ export function drawLines(context, { lines, span, width, place, paint, shift = 0
   context.globalAlpha = 1;
 }
 
-// Everything of one chart. scene: {size, lines, earlier, shift, span, width, axis, ticks, paint, strong, notes, font}.
+// Hatched, where samples are damaged in the store: no line means something else there than that nothing was read.
+function drawHoles(context, { holes, size, paint }, place) {
+  context.strokeStyle = paint("critical");
+  context.globalAlpha = 0.35;
+  context.lineWidth = 1;
+  for (const { from, to } of holes) {
+    const left = place.x(from), right = place.x(to), tall = size.height - BOTTOM;
+    context.save();
+    context.beginPath();
+    context.rect(left, TOP, right - left, tall - TOP);
+    context.clip();
+    context.beginPath();
+    for (let x = left - tall; x < right; x += 8) {
+      context.moveTo(x, tall);
+      context.lineTo(x + tall, 0);
+    }
+    context.stroke();
+    context.restore();
+  }
+  context.globalAlpha = 1;
+}
+
+// Everything of one chart. scene: {size, lines, earlier, shift, span, width, axis, ticks, paint, strong, notes, holes,
+// font}.
 export function drawChart(context, scene) {
   const { size, span, axis, paint } = scene, place = placer(size, span, axis);
   context.clearRect(0, 0, size.width, size.height);
@@ -134,6 +157,7 @@ export function drawChart(context, scene) {
   context.rect(LEFT, 0, size.width - LEFT - RIGHT, size.height);
   context.clip();
   drawNotes(context, scene, place);
+  drawHoles(context, scene, place);
   const common = { span, width: scene.width, place, paint };
   if (scene.earlier.length) drawLines(context, { ...common, lines: scene.earlier, shift: scene.shift, earlier: true, strong: scene.strong });
   drawLines(context, { ...common, lines: scene.lines, strong: scene.strong });

@@ -62,7 +62,15 @@ export function nameSeries(answer, total) {
 export function joined(answers) {
   if (answers.length === 1) return answers[0];
   const first = answers.find((one) => one.series.length) ?? answers[0];
-  return { ...first, step_ms: Math.max(...answers.map((one) => one.step_ms)), series: answers.flatMap((one) => one.series) };
+  const found = { ...first, step_ms: Math.max(...answers.map((one) => one.step_ms)), series: answers.flatMap((one) => one.series) };
+  return { ...found, ...holes(answers) };
+}
+
+// {damaged} of several answers, each hole once, as far as it reaches beyond `start`; {} without any.
+function holes(answers, start = -Infinity) {
+  const all = answers.flatMap((one) => one.damaged ?? []).filter((hole) => hole.to > start);
+  const damaged = [...new Map(all.map((hole) => [JSON.stringify(hole), hole])).values()];
+  return damaged.length ? { damaged } : {};
 }
 
 const LISTS = ["v", "min", "max", "mean", "last", "relation", "count"];
@@ -78,7 +86,7 @@ export function extended(old, fresh, from, start) {
     news.delete(identity(one));
     return cut(one, more, from, start);
   });
-  return { ...fresh, series: [...series, ...[...news.values()].map((one) => one)] };
+  return { ...fresh, ...holes([old, fresh], start), series: [...series, ...[...news.values()].map((one) => one)] };
 }
 
 function cut(one, more, from, start) {
