@@ -1,0 +1,151 @@
+"""Who is told what, and when: out of the alerts that there are and what a channel was told before. Pure.
+
+One message per evaluation and channel, with everything that is due in it. Nothing is told twice, nor what is not known:
+an alert that fires on because its node is silent waits until its condition is known to hold again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from alerts.rule import RANK, Severity
+
+HOUR_MS = 3_600_000
+
+
+class Word(Enum):
+    """What is said of an alert: it fires, it still does, it is over."""
+
+    FIRING = "firing"
+    STILL = "still firing"
+    RESOLVED = "resolved"
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """What a channel wants to hear.
+
+    least: the mildest severity. repeat_ms: after which an alert that fires on is told again, 0 for never; one that
+    somebody acknowledged is not. resolved: whether ends are told. per_hour: messages in any hour at most; what is due
+    beyond that waits, and comes together. gather_ms: what fires within this of the first comes in the same message.
+    names: rules that are told, all of them when empty.
+    """
+
+    name: str
+    least: Severity = Severity.WARNING
+    repeat_ms: int = 4 * HOUR_MS
+    resolved: bool = True
+    per_hour: int = 20
+    gather_ms: int = 5_000
+    enabled: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """An alert as far as telling goes.
+
+    over_ms: when it ended, None while it fires. caused: another alert that fires explains it. silenced: somebody does
+    not want to hear of it now. known: its condition is known now, not only carried on. channels: those that its rule
+    names, all when empty.
+    """
+
+    id: int
+    severity: Severity
+    fired_ms: int
+    over_ms: int | None = None
+    caused: bool = False
+    silenced: bool = False
+    acknowledged: bool = False
+    known: bool = True
+    channels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The last word on an alert to a channel, and when."""
+
+    word: Word
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What a channel was told: of each alert the last word, and when messages went out in the last hour."""
+
+    told: Mapping[int, Told] = field(default_factory=dict)
+    sent_ms: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """One message. id: the same whenever the same words are sent again, so that a receiver can tell a repetition."""
+
+    id: str
+    channel: str
+    at_ms: int
+    words: tuple[tuple[int, Word], ...]
+
+
+def due(channel: Channel, alerts: Iterable[Alert], memory: Memory, now_ms: int) -> tuple[Notice | None, Memory]:
+    """The message that a channel gets now, if any, and what it was told then.
+
+    The order of the alerts changes nothing. What was told of an alert that no longer exists is forgotten.
+    """
+    present = sorted(alerts, key=lambda alert: alert.id)
+    kept = {alert.id: memory.told[alert.id] for alert in present if alert.id in memory.told}
+    sent = tuple(at for at in memory.sent_ms if at > now_ms - HOUR_MS)
+    words = [(alert, word) for alert in present if (word := _word(channel, alert, kept.get(alert.id), now_ms))]
+    if not words or len(sent) >= channel.per_hour or _gathering(channel, words, now_ms):
+        return None, Memory(kept, sent)
+    kept |= {alert.id: Told(word, now_ms) for alert, word in words}
+    said = tuple((alert.id, word) for alert, word in words)
+    return Notice(_identity(channel.name, said, now_ms), channel.name, now_ms, said), Memory(kept, (*sent, now_ms))
+
+
+def _word(channel: Channel, alert: Alert, told: Told | None, now_ms: int) -> Word | None:
+    """What is due on one alert."""
+    mild = RANK[alert.severity] < RANK[channel.least]
+    elsewhere = alert.channels and channel.name not in alert.channels
+    if mild or elsewhere or alert.silenced or not channel.enabled:
+        return None
+    if alert.over_ms is not None:
+        ended = told is not None and told.word is not Word.RESOLVED
+        return Word.RESOLVED if ended and channel.resolved else None
+    if alert.caused or not alert.known:
+        return None
+    if told is None or told.word is Word.RESOLVED:
+        return Word.FIRING
+    again = channel.repeat_ms > 0 and now_ms - told.at_ms >= channel.repeat_ms and not alert.acknowledged
+    return Word.STILL if again else None
+
+
+def _gathering(channel: Channel, words: Sequence[tuple[Alert, Word]], now_ms: int) -> bool:
+    """Whether to wait for what may come along: while all of it is younger than the time to gather."""
+    since = [alert.over_ms if alert.over_ms is not None else alert.fired_ms for alert, word in words]
+    return all(now_ms - at < channel.gather_ms for at in since)
+
+
+def _identity(channel: str, said: tuple[tuple[int, Word], ...], now_ms: int) -> str:
+    text = f"{channel} {now_ms} " + " ".join(f"{number}:{word.value}" for number, word in said)
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """When a message that did not get through is tried again: after 10 s, 20 s, 40 s … ten minutes."""
+
+    first_ms: int = 10_000
+    longest_ms: int = 600_000
+
+    def after(self, attempts: int) -> int:
+        """Milliseconds from the last attempt to the next, after so many of them."""
+        return int(min(self.first_ms * 2 ** min(max(attempts - 1, 0), 20), self.longest_ms))
+
+
+def superseded(words: Iterable[tuple[int, Word]], later: Iterable[tuple[int, Word]]) -> tuple[tuple[int, Word], ...]:
+    """What of an undelivered message still matters once a later one exists: words on alerts that it says nothing of."""
+    spoken = {number for number, _ in later}
+    return tuple((number, word) for number, word in words if number not in spoken)
