@@ -8,7 +8,9 @@ from pathlib import Path
 
 from cli import tokens
 from dashboard.config import WebConfig
+from exchange.references import ReferencesError, references
 from pipeline.config import CollectorConfig, Keep, TargetConfig, TargetKind
+from runs.references import Reference
 from settings import Settings, SettingsError
 from telemetry.roofline import Weights
 
@@ -54,8 +56,26 @@ def web(settings: Settings, token: str | None) -> WebConfig:
         token=token,
         allowed_hosts=settings.allowed_hosts + _own_names(settings.host),
         demo_control_url=settings.demo_control_url,
-        roofline={name: Weights(**figures) for name, figures in settings.roofline.items()},  # type: ignore[arg-type]
+        roofline=_weights(settings),
+        references=_references(settings),
     )
+
+
+def comparison(settings: Settings) -> tuple[Mapping[str, Weights], tuple[Reference, ...]]:
+    """What comparisons are told beside the runs: weights of models, and published results."""
+    return _weights(settings), _references(settings)
+
+
+def _weights(settings: Settings) -> Mapping[str, Weights]:
+    return {name: Weights(**figures) for name, figures in settings.roofline.items()}  # type: ignore[arg-type]
+
+
+def _references(settings: Settings) -> tuple[Reference, ...]:
+    """Published results. SettingsError when the file that is named cannot be used."""
+    try:
+        return references(None if settings.references is None else Path(settings.references))
+    except ReferencesError as error:
+        raise SettingsError([f"references: {error}"]) from error
 
 
 def _own_names(host: str) -> tuple[str, ...]:

@@ -88,13 +88,18 @@ VERIFY = (Option("--json", "Say it as JSON.", switch=True),)
 RUNS = (
     Option(
         "action",
-        "list, show, start, stop, rename, label, tag, note, annotate, trim, merge, split, pin, baseline, nodes, "
-        "measured, delete, report, export or import.",
+        "list, show, compare, start, stop, rename, label, tag, note, annotate, trim, merge, split, pin, baseline, "
+        "nodes, measured, delete, report, export or import.",
         "ACTION",
     ),
     Option("words", "The number of the run (for start: the deployment), and what is said of it.", "WORD", many=True),
     Option("--json", "JSON, as the API gives it, in place of a table.", switch=True),
     Option("--off", "For label, tag, pin, baseline, nodes and measured: take it off.", switch=True),
+    Option(
+        "--fail-below",
+        "For compare: status 1 where the second run has surely less than this percentage of the first one's speed.",
+        "PERCENT",
+    ),
     Option("--at", "When: for annotate (now where not given) and split; times as for export.", "TIME"),
     Option("--deployment", "List only runs of this deployment.", "NAME"),
     Option("--tag", "List only runs with this tag.", "TAG"),

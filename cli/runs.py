@@ -10,7 +10,7 @@ from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
-from cli import report
+from cli import compare, report
 from dashboard.api import parameters
 from dashboard.api import run_answers as route
 from dashboard.api.parameters import ParameterError
@@ -26,8 +26,9 @@ from telemetry.model import Unit
 
 FAILED, REFUSED, UNHEARD = 1, 2, 3
 USAGE = (
-    "runs list | show ID | start DEPLOYMENT [NAME] | stop ID | rename ID NAME | label ID KEY=VALUE | tag ID TAG… | "
-    "note ID TEXT | annotate ID TEXT --at TIME | trim ID --start TIME --end TIME | merge ID ID | split ID --at TIME | "
+    "runs list | show ID | compare ID ID… | start DEPLOYMENT [NAME] | stop ID | rename ID NAME | "
+    "label ID KEY=VALUE | tag ID TAG… | note ID TEXT | annotate ID TEXT --at TIME | "
+    "trim ID --start TIME --end TIME | merge ID ID | split ID --at TIME | "
     "pin ID | baseline ID | nodes ID NODE… | measured ID FIELD=VALUE… | delete ID… | report ID | export ID FILE | "
     "import FILE"
 )
@@ -45,7 +46,9 @@ FILTERS = ("deployment", "tag", "text", "label", "state", "start", "end", "limit
 
 def main(settings: Settings, options: Mapping[str, Any]) -> int:
     """0 when it is done; 1 when the store or the collector says no, 2 for what cannot be asked so, 3 when no collector
-    has carried it out."""
+    has carried it out. `compare` has its own."""
+    if options["action"] == "compare":
+        return compare.main(settings, options)
     try:
         store = open_store(settings.store, writer=False, now_ms=_now())
     except StoreError as error:

@@ -12,7 +12,7 @@ import flask
 from dashboard import theme
 from dashboard.layout.first import first_screen, page_at
 from dashboard.layout.shell import shell
-from dashboard.pages import cluster, explore, missing, node, run, runs, status
+from dashboard.pages import cluster, compare, explore, missing, node, run, runs, status
 from dashboard.security import script_json
 from dashboard.services import Services
 
@@ -73,17 +73,17 @@ class App(dash.Dash):
         )
 
 
-def _with_status(response: flask.Response, status_code: int) -> flask.Response:
-    """Dash itself answers every address with 200."""
-    response.status_code = status_code
-    return response
-
-
 def _more_modules(path: str) -> tuple[str, ...]:
     """Modules of a page that has its own."""
     if path.startswith(run.PREFIX):
         return (*RUN, *(f"explore/{name}" for name in RUN_BORROWS))
     return EXPLORE if path == explore.PATH else ()
+
+
+def _with_status(response: flask.Response, status_code: int) -> flask.Response:
+    """Dash itself answers every address with 200."""
+    response.status_code = status_code
+    return response
 
 
 def _plotly(path: str, prefix: str) -> str:
@@ -104,7 +104,7 @@ def create_app(services: Services, **options: Any) -> dash.Dash:
         use_pages=True,
         pages_folder="",
         assets_folder=str(ASSETS),
-        assets_path_ignore=["live", "explore", "runs", "run"],
+        assets_path_ignore=["live", "explore", "runs", "run", "compare"],
         update_title=None,
         title="Tachograph",
         serve_locally=True,
@@ -118,6 +118,7 @@ def create_app(services: Services, **options: Any) -> dash.Dash:
     explore.register(app)
     runs.register()
     run.register(app, services)
+    compare.register(app, services)
     missing.register()
     app.layout = shell(services.demo_control)
     _prepare(app, before)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from exchange.references import references
+from runs.references import Reference
 from telemetry.roofline import Weights
 
 
@@ -17,6 +19,7 @@ class WebConfig:
     `*` is understood in front of a domain (`*.example.org`).
     demo_control_url: base address of the simulator's fault panel, None outside the demo.
     roofline: what the model of each deployment weighs, where somebody has told.
+    references: published results that runs are laid beside.
     """
 
     store_url: str
@@ -26,3 +29,4 @@ class WebConfig:
     allowed_hosts: tuple[str, ...] = ()
     demo_control_url: str | None = None
     roofline: Mapping[str, Weights] = field(default_factory=dict)
+    references: tuple[Reference, ...] = field(default_factory=references)

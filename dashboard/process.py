@@ -17,6 +17,7 @@ from dashboard.api import series as series_route
 from dashboard.api import status as status_route
 from dashboard.api.lists import plain
 from dashboard.api.parameters import metric as metric_named
+from dashboard.comparison import Comparisons, chosen
 from dashboard.config import WebConfig
 from dashboard.live.follow import Follower
 from dashboard.live.history import history
@@ -78,6 +79,7 @@ class WebProcess:
         self.demo_control = config.demo_control_url is not None
         self.sources = Sources(store, Tail(store), clock)
         self.run_numbers = RunNumbers(self.sources)
+        self.comparisons = Comparisons(self.sources, self.run_numbers, config.roofline, config.references)
         self.hub = Hub()
         self.follower = Follower(store, self.sources.tail, self.hub, clock, config.roofline)
         self.renewal = Renewal(store, self.hub, config.store_url, clock, renew)
@@ -178,6 +180,11 @@ class WebProcess:
         if number == LIVE_RUN:
             return next(iter(self.sources.store.runs(RunFilter(live=True))), None)
         return self.sources.store.run(int(number)) if number.isdecimal() and len(number) < 10 else None
+
+    def compare(self, runs: str, align: str) -> Answer:
+        """As /api/v1/compare; ParameterError with a sentence."""
+        given = {"runs": runs, "align": align} if align else {"runs": runs}
+        return self.comparisons.of(*chosen(self.sources.store, given))
 
     def absences(self) -> Answer:
         """As /api/v1/absences: those of the last day."""

@@ -14,7 +14,19 @@ from flask import Blueprint, Flask
 from gunicorn.app.base import BaseApplication
 
 from dashboard import dispatch, security
-from dashboard.api import benchmarks, demo, download, health, notes, reports, routes, runs, stream, unknown_routes
+from dashboard.api import (
+    benchmarks,
+    compare,
+    demo,
+    download,
+    health,
+    notes,
+    reports,
+    routes,
+    runs,
+    stream,
+    unknown_routes,
+)
 from dashboard.app import create_app
 from dashboard.config import WebConfig
 from dashboard.process import WebProcess, wall_clock
@@ -55,6 +67,7 @@ def build(process: WebProcess, *, pages: bool = True) -> Flask:
     runs.register(api, process.sources, process.run_numbers)
     benchmarks.register(api, process.sources, process.run_numbers)
     reports.register(api, process)
+    compare.register(api, process.sources.store, process.comparisons)
     download.register(api, process)
     routes.register_refusals(api)
     stream.register(api, process)

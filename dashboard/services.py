@@ -45,3 +45,6 @@ class Services(Protocol):
 
     def run_moment(self, number: str, at: str) -> Answer | None:
         """{at, why, nodes}, as /api/v1/runs/ID/moment; None: there is no such run."""
+
+    def compare(self, runs: str, align: str) -> Answer:
+        """As /api/v1/compare?runs=&align=; ParameterError with a sentence."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from runs.compare.cells import cut
 from runs.entries import Section, find
 from runs.fingerprint import Fingerprint
 from runs.identify import identify
@@ -27,6 +28,8 @@ SUMMARY, HEADLINE, FINGERPRINT, CHARTS, EVENTS = "summary", "headline", "fingerp
 SPARK = "spark"
 """The course of decode speed, small enough for a row of a list."""
 SPARK_POINTS = 32
+CELLS = "cells"
+"""What comparisons are made of."""
 HEADLINES = (
     "speed.decode_mean",
     "speed.decode_peak",
@@ -60,8 +63,9 @@ CHARTED = (
 )
 CHARTED_RATIOS = (quotients.MEMORY_USE, quotients.INTERCONNECT_TRANSMIT)
 """Of each node as a whole."""
-MOST_TICKS = 400_000
-"""Readings of all targets that one summary reads: seven hours of sixteen nodes; 130 MiB while it is worked out."""
+MOST_READINGS = 400_000
+"""Readings of the engines that one summary reads: four days and a half of one at one a second. Nodes are read slice by
+slice (`runs.machines`), however many."""
 CUT = "the run is longer than can be read at once, so its numbers are of its last {}; choose a stretch for others"
 ELSEWHERE = "this run has no samples here, so nothing but what came with it is known"
 GIVEN_UP = "samples of this stretch were given up, so its numbers cannot be worked out any more"
@@ -84,18 +88,18 @@ def subject_of(store: Store, run: Run, start_ms: int, end_ms: int) -> Subject:
     return Subject(run.deployment, start_ms, end_ms, run.engines, nodes, run.nodes)
 
 
-def longest_ms(store: Store) -> int:
+def longest_ms(store: Store, run: Run) -> int:
     """The longest stretch that one summary is worked out of."""
-    targets = store.targets()
-    per_s = sum(1000 / max(target.interval_ms, 1) for target in targets)
-    return max(int(MOST_TICKS / max(per_s, 1.0)) * 1000, 600_000)
+    engines = {one.target for one in run.engines}
+    per_s = sum(1000 / max(target.interval_ms, 1) for target in store.targets() if target.name in engines)
+    return max(int(MOST_READINGS / max(per_s, 1.0)) * 1000, 600_000)
 
 
 def digest(store: Store, run: Run, start_ms: int, end_ms: int, reader: Reader | None = None) -> Digest:
     """Work out a stretch of a run; LookupError, with a sentence, where its samples were given up, or never were here."""
     if not run.own:
         raise LookupError(ELSEWHERE)
-    longest = longest_ms(store)
+    longest = longest_ms(store, run)
     begin = max(start_ms, end_ms - longest)
     if store.forgotten(begin, end_ms):
         raise LookupError(GIVEN_UP)
@@ -134,6 +138,7 @@ def parts(store: Store, run: Run) -> dict[str, Any]:
         FINGERPRINT: found.fingerprint.to_json(),
         CHARTS: drawn,
         SPARK: spark(_decode(drawn)),
+        CELLS: cut(subject_of(store, run, found.start_ms, found.end_ms), StoreReader(store)).to_json(),
         EVENTS: [
             {"t": one.at_ms, "target": one.target, "kind": one.kind, "text": one.text}
             for one in store.events(run.start_ms, run.end_ms)

@@ -131,6 +131,12 @@ class Settings:
         "What a deployment's model weighs, to show its step time against the roofline (docs/roofline.md).",
         ("run", "web"),
     )
+    references: str | None = _setting(
+        PATH,
+        None,
+        "TOML file with further published results that runs are laid beside (docs/runs.md).",
+        ("run", "web"),
+    )
     node_token_file: str | None = _setting(
         PATH, None, "File with the bearer token that is sent to every agent.", (*COLLECTOR, "check")
     )

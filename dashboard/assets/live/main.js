@@ -20,7 +20,7 @@ const MINUTES = 15, KEEP_MS = MINUTES * 60000, AGE_MS = 1000;
 const VIEWS = [Plots, FleetMap, Cards, Tiles];
 const state = new State();
 const waiting = [];
-let charts = null, faults = null, explore = null, runs = null, run = null, views = [], root = null, linked = true, drawn = 0, cost = 0, asked = false, fresh = null;
+let charts = null, faults = null, explore = null, runs = null, run = null, compare = null, views = [], root = null, linked = true, drawn = 0, cost = 0, asked = false, fresh = null;
 
 function mount(next) {
   if (next === root) return;
@@ -54,6 +54,12 @@ function mountRuns(place) {
 function mountRun(place) {
   if (place) run ??= import("../run/main.js");
   run?.then(({ mount }) => mount(place, () => state.message?.tick ?? null));
+}
+
+// And the chart of a comparison.
+function mountCompare(place) {
+  if (place) compare ??= import("../compare/overlay.js");
+  compare?.then(({ mount }) => mount(place));
 }
 
 function draw() {
@@ -108,6 +114,7 @@ function watch() {
     mountExplore(entry.querySelector("[data-explore]") ?? first?.querySelector("[data-explore]") ?? null);
     mountRuns(entry.querySelector("[data-runs]"));
     mountRun(entry.querySelector("[data-run-page]") ?? first?.querySelector("[data-run-page]") ?? null);
+    mountCompare(entry.querySelector("[data-overlay]"));
     lookForFragments();
     const panel = entry.querySelector("[data-faults]");
     if (panel) faults ??= new Faults(panel, () => state.message?.nodes.map((node) => node.name) ?? []);

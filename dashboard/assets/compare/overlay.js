@@ -1,0 +1,178 @@
+// Runs laid over each other on one relative time axis, one number at a time, published results beside them as bands.
+
+import { tickText, valueAxis } from "../explore/draw.js";
+import { text, useTables } from "../explore/format.js";
+import { extent, offsets, offsetText, valueAt } from "./axis.js";
+
+const NS = "http://www.w3.org/2000/svg";
+const LEFT = 56, RIGHT = 12, TOP = 20, BOTTOM = 24, HEIGHT = 280;
+
+function svg(name, attributes, ...children) {
+  const node = document.createElementNS(NS, name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  node.append(...children);
+  return node;
+}
+
+function element(name, properties, ...children) {
+  const node = Object.assign(document.createElement(name), properties);
+  node.append(...children);
+  return node;
+}
+
+// The steps of a curve as a path; a bin that is not known leaves a hole.
+function path({ from_ms: from, step_ms: step, v }, x, y) {
+  let drawn = "", open = false;
+  v.forEach((value, at) => {
+    if (value === null) return (open = false);
+    const left = x(from + at * step).toFixed(1), right = x(from + (at + 1) * step).toFixed(1), level = y(value).toFixed(1);
+    drawn += `${open ? "L" : "M"}${left} ${level}L${right} ${level}`;
+    return (open = true);
+  });
+  return drawn;
+}
+
+export class Overlay {
+  constructor(place) {
+    this.place = place;
+    useTables(JSON.parse(place.dataset.tables));
+    this.chart = element("div", { className: "overlay-chart" });
+    this.keys = element("ul", { className: "overlay-keys" });
+    this.switches = element("div", { className: "overlay-switches", role: "group", ariaLabel: "What is drawn" });
+    this.at = element("span", { className: "note overlay-at" });
+    place.querySelector("[data-overlay-chart]").replaceChildren(this.chart);
+    place.querySelector("[data-overlay-switches]").replaceChildren(this.switches);
+    place.querySelector("[data-overlay-keys]").replaceChildren(this.keys, this.at);
+    this.chart.addEventListener("pointermove", (event) => this.point(event));
+    this.chart.addEventListener("pointerleave", () => this.point(null));
+    this.watch = new ResizeObserver(() => this.draw());
+    this.watch.observe(this.chart);
+    this.load();
+  }
+
+  async load() {
+    try {
+      const answer = await fetch(this.place.dataset.overlay, { cache: "no-store" });
+      if (this.closed || !answer.ok) return;
+      this.found = await answer.json();
+      this.show();
+    } catch {
+      // The server is away: the header says so, and the chart keeps what it has.
+    }
+    if (!this.closed && (!this.found || this.found.runs.some((run) => run.live))) this.timer = setTimeout(() => this.load(), 10000);
+  }
+
+  show() {
+    const { curves } = this.found, kinds = new Map(curves.map((one) => [one.metric, one.label]));
+    if (!kinds.has(this.metric)) this.metric = kinds.keys().next().value ?? null;
+    this.switches.replaceChildren(
+      ...[...kinds].map(([metric, label]) => {
+        const button = element("button", { type: "button", className: "plain", textContent: label });
+        button.setAttribute("aria-pressed", String(metric === this.metric));
+        button.addEventListener("click", () => ((this.metric = metric), this.show()));
+        return button;
+      }),
+    );
+    this.draw();
+  }
+
+  // The metric's curves, in the order of the runs, each with its run and the place of its colour.
+  curves() {
+    return this.found.runs.flatMap((run, place) => {
+      const curve = this.found.curves.find((one) => one.run === run.id && one.metric === this.metric);
+      return curve ? [{ ...curve, name: run.name, place: (place % 8) + 1 }] : [];
+    });
+  }
+
+  bands() {
+    const key = this.curves()[0]?.published;
+    if (!key) return [];
+    return this.found.references.filter((one) => one[key]).map((one) => ({ name: one.name, band: one[key], peak: one.peak }));
+  }
+
+  draw() {
+    if (!this.found) return;
+    const curves = this.curves(), wide = this.chart.clientWidth;
+    this.span = extent(curves);
+    this.label(null);
+    if (!this.span || wide < 80) {
+      this.chart.replaceChildren(element("p", { className: "note", textContent: "Nothing is kept of their course." }));
+      return;
+    }
+    const lines = curves.map((one) => ({ t: one.v.map((value, at) => one.from_ms + at * one.step_ms), mid: one.v, low: null, high: null }));
+    for (const { band, peak } of this.bands()) lines.push({ t: [this.span[0]], mid: [Math.max(band[1], peak?.[1] ?? 0)], low: null, high: null });
+    const axis = valueAxis(lines, this.span, 0, curves[0].unit, false);
+    this.x = (offset) => LEFT + ((offset - this.span[0]) / (this.span[1] - this.span[0])) * (wide - LEFT - RIGHT);
+    this.offset = (x) => this.span[0] + ((x - LEFT) / (wide - LEFT - RIGHT)) * (this.span[1] - this.span[0]);
+    const y = (value) => TOP + (1 - (value * axis.scale - axis.low) / (axis.high - axis.low)) * (HEIGHT - TOP - BOTTOM);
+    this.cursor = svg("line", { y1: TOP, y2: HEIGHT - BOTTOM, x1: -9, x2: -9, class: "overlay-cursor" });
+    this.chart.replaceChildren(
+      svg("svg", { width: wide, height: HEIGHT, role: "img", "aria-label": `${curves[0].label} of ${curves.map((one) => one.name).join(", ")}` },
+        this.grid(axis, y, wide), ...this.published(y, wide), ...curves.map((one) => svg("path", { d: path(one, this.x, y), class: `overlay-line line-${one.place}` })), this.cursor),
+    );
+  }
+
+  grid(axis, y, wide) {
+    const group = svg("g", { class: "overlay-grid" });
+    for (let value = axis.low; value <= axis.high + axis.step / 2; value += axis.step) {
+      const level = Math.round(y(value / axis.scale)) + 0.5;
+      group.append(svg("line", { x1: LEFT, x2: wide - RIGHT, y1: level, y2: level }), svg("text", { x: LEFT - 6, y: level + 4, "text-anchor": "end" }, tickText(value, axis.step)));
+    }
+    group.append(svg("text", { x: LEFT, y: 12 }, axis.unit));
+    for (const offset of offsets(this.span, wide - LEFT - RIGHT, 90)) {
+      const x = Math.round(this.x(offset)) + 0.5, end = x > wide - 40 ? "end" : "middle";
+      group.append(svg("line", { x1: x, x2: x, y1: TOP, y2: HEIGHT - BOTTOM }), svg("text", { x, y: HEIGHT - 8, "text-anchor": end }, offsetText(offset)));
+    }
+    return group;
+  }
+
+  // Means as bands (a line where one number was published), peaks as dots at the edge.
+  published(y, wide) {
+    const parts = [];
+    for (const { name, band, peak } of this.bands()) {
+      const top = y(band[1]), tall = Math.max(y(band[0]) - top, 1.5);
+      const said = svg("title", {}, `${name}: ${band[0] === band[1] ? band[0] : `${band[0]}–${band[1]}`} tok/s${peak ? `, peak ${peak[1]}` : ""}, as published`);
+      const group = svg("g", { class: "overlay-band" }, said, svg("rect", { x: LEFT, y: top, width: wide - LEFT - RIGHT, height: tall }));
+      if (peak) group.append(svg("circle", { cx: wide - RIGHT - 5, cy: y(peak[1]), r: 4 }));
+      parts.push(group);
+    }
+    return parts;
+  }
+
+  point(event) {
+    if (!this.span || !this.cursor) return;
+    const x = event ? event.clientX - this.chart.getBoundingClientRect().left : -9;
+    const offset = event && x >= LEFT ? this.offset(x) : null;
+    for (const end of ["x1", "x2"]) this.cursor.setAttribute(end, offset === null ? -9 : x);
+    this.label(offset);
+  }
+
+  label(offset) {
+    const unit = this.curves()[0]?.unit;
+    this.at.textContent = offset === null ? "" : `at ${offsetText(offset)}`;
+    this.keys.replaceChildren(
+      ...this.curves().map((one) => {
+        const value = offset === null ? "" : text(valueAt(one, offset), unit);
+        return element("li", {}, element("span", { className: `overlay-key line-${one.place}` }), element("span", { textContent: one.name }), element("b", { textContent: value }));
+      }),
+      ...(this.bands().length ? [element("li", {}, element("span", { className: "overlay-key band" }), element("span", { textContent: "published results; peak as a dot" }))] : []),
+    );
+  }
+
+  close() {
+    this.closed = true;
+    clearTimeout(this.timer);
+    this.watch.disconnect();
+  }
+}
+
+let overlay = null;
+
+// place: the chart's element, null where another page stands.
+export function mount(place) {
+  const same = place && overlay && place === overlay.place && place.dataset.overlay === overlay.address;
+  if (same || (!place && !overlay)) return;
+  overlay?.close();
+  overlay = place ? new Overlay(place) : null;
+  if (overlay) overlay.address = place.dataset.overlay;
+}

@@ -1,0 +1,105 @@
+"""Verdicts in words: what a person takes home, with the interval, and what could not have been seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from runs.compare.blocks import LEVEL, POWER
+from runs.compare.measures import MEASURES, Measure
+from runs.compare.verdict import NEEDED, Verdict
+from telemetry import formatting
+from telemetry.model import Unit
+
+BY_KEY: Mapping[str, Measure] = {one.key: one for one in MEASURES}
+HEADS = {
+    "faster": "faster",
+    "slower": "slower",
+    "higher": "higher",
+    "lower": "lower",
+    "no difference": "no difference larger than {}",
+    "too short": "too short to say",
+    "not comparable": "not comparable",
+}
+
+
+def percent(share: float | None) -> str:
+    """A share without its sign."""
+    number, unit = formatting.show(None if share is None else abs(share), Unit.RATIO)
+    return number + formatting.beside(unit)
+
+
+def whole(share: float) -> str:
+    """A share that is a whole percentage.
+
+    >>> whole(0.95)
+    '95\xa0%'
+    """
+    return f"{share * 100:.0f}\u00a0%"
+
+
+def signed(share: float | None) -> str:
+    """A share with its sign.
+
+    >>> signed(0.124), signed(-0.05), signed(None)
+    ('+12.4\\xa0%', '−5.0\\xa0%', '–')
+    """
+    number, unit = formatting.show(share, Unit.RATIO)
+    plus = "+" if share is not None and share > 0 and number.strip("0.") else ""
+    return plus + number + formatting.beside(unit)
+
+
+def head(found: Verdict) -> str:
+    """The verdict itself: "12.4 % faster", "no difference larger than 3.1 %"."""
+    if found.word in ("faster", "slower", "higher", "lower"):
+        return f"{percent(found.difference)} {found.word}"
+    largest = max(abs(found.low or 0.0), abs(found.high or 0.0))
+    return HEADS[found.word].format(percent(largest))
+
+
+def body(found: Verdict, pair: tuple[str, str]) -> str:
+    """What it rests on, in sentences."""
+    if found.word == "not comparable":
+        return f"Not comparable, because {named(found.why, pair)}."
+    if found.difference is None:
+        return f"Too short to say: {named(found.why, pair)}."
+    interval = f"between {signed(found.low)} and {signed(found.high)}"
+    seen = f"A difference of {percent(found.smallest)} would have been found {whole(POWER)} of the time."
+    if found.low is None:
+        return f"{_short(found)} So far: {signed(found.difference)}."
+    if found.word == "too short":
+        return f"{_short(found)} So far: {signed(found.difference)}, {interval}. {seen}"
+    return f"Difference {signed(found.difference)}, {whole(LEVEL)} sure {interval}. {seen}"
+
+
+def _short(found: Verdict) -> str:
+    blocks, lengths = found.blocks or (0.0, 0.0), found.block_s or (0.0, 0.0)
+    fewest = min(range(2), key=lambda place: blocks[place])
+    length = formatting.text(lengths[fewest], Unit.SECONDS)
+    wait = formatting.text(found.wait_s, Unit.SECONDS)
+    count = "1 independent block" if round(blocks[fewest]) == 1 else f"{blocks[fewest]:.0f} independent blocks"
+    return f"Too short to say: {count} of {length} where {NEEDED} are needed, about {wait} more at the same load."
+
+
+def named(text: str, pair: tuple[str, str]) -> str:
+    """A reason with the runs' names in it."""
+    for which, name in zip(("first", "second"), pair, strict=True):
+        text = text.replace(f"the {which} run's", f"“{name}”'s").replace(f"the {which} run", f"“{name}”")
+    return text
+
+
+def described(found: Verdict, pair: tuple[str, str]) -> dict[str, Any]:
+    """A verdict as JSON, with its words."""
+    measure = BY_KEY[found.measure]
+    told = found.to_json()
+    notes = [named(one, pair) for one in found.notes]
+    return {
+        **told,
+        "why": named(found.why, pair),
+        "notes": notes,
+        "label": measure.label,
+        "unit": measure.unit.value,
+        "definition": measure.definition,
+        "head": head(found),
+        "text": body(found, pair),
+    }
