@@ -26,6 +26,7 @@ from sqlalchemy import (
 )
 
 from storage import schema
+from storage.alert_schema import add_tables
 from storage.database import Database
 from storage.errors import StoreBroken, StoreNewer, StoreNotReady
 
@@ -134,7 +135,14 @@ def _days(connection: Connection) -> None:
     connection.execute(text("INSERT INTO day_due SELECT DISTINCT target, hour - hour % 86400000, 1 FROM clock"))
 
 
-STEPS: Mapping[int, Step] = {2: _sealed_hours, 3: _runs, 4: _days}
+def _alerts(connection: Connection) -> None:
+    """Tables of alerts, as they were first; once they change, this step gets their first form."""
+    made = MetaData()
+    add_tables(made)
+    made.create_all(connection, checkfirst=False)
+
+
+STEPS: Mapping[int, Step] = {2: _sealed_hours, 3: _runs, 4: _days, 5: _alerts}
 """Version reached → what makes it out of the version before."""
 
 

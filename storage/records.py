@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from alerts.record import Alert, RuleChange, RuleState, Silence
 from runs.model import Mark, Run
 from telemetry.model import Series
 
@@ -262,7 +263,8 @@ class Batch:
     targets: replace what was known of a target of the same name.
     runs: as they are now, in place of what was known of them; parts: likewise. marks_moved: in their order, after new
     marks and before deletions. runs_deleted: their numbers, with all that belongs to them. detectors: replace the state
-    of the same deployment. commands: what became of them.
+    of the same deployment. commands: what became of them. alerts, silences: as they are now, in place of what was known
+    of those of the same number. standings: replace those of the same rule. rule_changes: new ones.
     """
 
     rows: Sequence[Row] = ()
@@ -280,3 +282,7 @@ class Batch:
     runs_deleted: Sequence[int] = ()
     detectors: Sequence[DetectorState] = ()
     commands: Sequence[Done] = ()
+    alerts: Sequence[Alert] = ()
+    standings: Sequence[RuleState] = ()
+    rule_changes: Sequence[RuleChange] = ()
+    silences: Sequence[Silence] = ()

@@ -16,7 +16,9 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = 4
+from storage.alert_schema import add_tables
+
+VERSION = 5
 """Number of the last migration; what `meta` says under "schema"."""
 
 tables = MetaData()
@@ -253,3 +255,5 @@ detector = Table(
     Column("deployment", Text, primary_key=True),
     Column("state", Text, nullable=False),  # JSON object: what the detector of runs needs to go on
 )
+
+add_tables(tables)

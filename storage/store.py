@@ -7,6 +7,7 @@ from typing import Any
 
 from storage import asks, chunks, ends, fold, history, hours, notes, read, room, summaries, tidy, upkeep
 from storage import verify as verifying
+from storage.alert_store import AlertStore
 from storage.damage import Damage
 from storage.database import Database
 from storage.dialect import dialect_of
@@ -72,7 +73,7 @@ def is_made(url: str) -> bool:
         database.close()
 
 
-class Store(RunStore):
+class Store(RunStore, AlertStore):
     """One open store; every method may be called from any thread, none from a forked child."""
 
     def __init__(self, database: Database, codec: str = chunks.PCO) -> None:

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, bindparam, case, func, insert, select, update
 from sqlalchemy.sql.dml import Insert
 
 from storage import schema
+from storage.alerts import AlertWriter
 from storage.codec import pack, text_of
 from storage.database import Database
 from storage.late import Late, mark_late
@@ -73,6 +74,7 @@ class Writer:
         kept = (schema.offset, schema.absence, schema.fact, schema.episode, schema.target)
         self._upsert = {table.name: dialect.upsert(table) for table in kept}
         self._runs = RunWriter(database)
+        self._alerts = AlertWriter(database)
 
     def commit(self, batch: Batch, now_ms: int) -> Commit:
         """One transaction. Everything that takes time is made ready before the lock is held.
@@ -118,7 +120,8 @@ class Writer:
             (upsert["episode"], _each(record_values, batch.episodes)),
             (upsert["target"], _each(record_values, batch.targets)),
         )
-        return [(statement, rows) for statement, rows in parts if rows] + self._runs.work(batch)
+        more = self._runs.work(batch) + self._alerts.work(batch)
+        return [(statement, rows) for statement, rows in parts if rows] + more
 
     def _offset_values(self, offsets: Iterable[Offset]) -> list[Values]:
         ids = self._layouts.ids(offset.series for offset in offsets)
