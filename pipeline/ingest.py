@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from collectors.scrape.page import Layout, Page
-from pipeline.doubts import Doubts, Number, Point
+from pipeline.doubts import QUICK_S, Doubts, Number, Point
 from pipeline.first_use import Before, from_zero, plausible
+from pipeline.ladders import Ladders
 from pipeline.ranges import limits_of_lines
 from pipeline.shape import Falls, Shape
 from storage.records import Offset
@@ -38,6 +39,7 @@ MOST_LINES = 20_000
 """Lines of one target that are remembered; a page of 16 engines has about 6,000."""
 OUTSIDE = "its number on the page is beyond all that it can be"
 LEAP = "its number on the page cannot follow from the one before"
+BROKEN = "its buckets on the page contradict each other"
 TWICE = "the page gives it twice, with different numbers"
 _NEVER_SEEN = (float("nan"), 0.0, False, float("nan"))
 _WEIGHT = (
@@ -90,21 +92,25 @@ class Ingest:
         changed = self._shape is None or self._shape.layout is not page.layout
         shape = self._learn(page.layout) if changed or self._shape is None else self._shape
         self._shape = shape
+        raw = np.where(shape.limits.holds(page.raw), page.raw, np.nan)
+        outside = np.isnan(raw) & ~np.isnan(page.raw)
+        broken = shape.ladders.broken(raw) & ~np.isnan(raw)
+        raw[broken] = np.nan
+        if restarted and self._goes_on(shape, raw, span[1]):
+            restarted, self._same_process = False, True
         if restarted:
             shape.reborn |= shape.counters
             self._known = {line: (raw, offset, True, at) for line, (raw, offset, _, at) in self._known.items()}
-        raw = np.where(shape.limits.holds(page.raw), page.raw, np.nan)
-        outside = np.isnan(raw) & ~np.isnan(page.raw)
         self._resume(shape, raw)
         if shape.from_zero.any() and self._before is not None:
             shape.from_zero &= plausible(shape.limits, raw, (span[1] - self._before.asked_ms) / 1000.0)
         steps = self._advance(shape, raw, span)
-        doubted = np.isnan(raw) & ~np.isnan(page.raw) & ~outside
+        doubted = np.isnan(raw) & ~np.isnan(page.raw) & ~outside & ~broken
         whole = not page.bad_lines and not page.layout.refused_series
         self._before = Before(page.layout, shape.raw, span[0], whole, page.started_s is not None)
         values = page.layout.fold(np.where(shape.counters, raw + shape.offset, raw)) + shape.gone
         began_again = any(step is Step.RESTART and _of_engine(shape, place) for place, step in steps.items())
-        nonsense = {LEAP: doubted, OUTSIDE: outside, TWICE: page.twice}
+        nonsense = {LEAP: doubted, OUTSIDE: outside, BROKEN: broken, TWICE: page.twice}
         return Reading(
             values,
             tuple(self._offsets(shape, steps, tick, changed)),
@@ -129,6 +135,12 @@ class Ingest:
         made_anew = self._made_anew(page.created_s)
         self._same_process = known and moved <= STARTED_TOLERANCE_S and not made_anew
         return moved > STARTED_TOLERANCE_S or (self._emptied(page) and not self._same_process)
+
+    def _goes_on(self, shape: Shape, raw: Floats, arrived_ms: float) -> bool:
+        """Whether what is told of a restart is wrong: within seconds no process begins anew and overtakes all that the
+        one before had counted."""
+        quick = arrived_ms - self._before_ms() <= 1000.0 * QUICK_S
+        return quick and Falls(shape, raw, shape.counters & ~np.isnan(raw)).none()
 
     def _made_anew(self, created_s: float | None) -> bool:
         """Whether the metrics were made at another time than those of the page before: then a fall is a restart."""
@@ -256,6 +268,7 @@ class Ingest:
             waiting=np.array([layout.series[place] in self._resumed for place in layout.source.tolist()], dtype=bool),
             asked_ms=columns[:, 3].copy(),
             limits=limits_of_lines(layout),
+            ladders=Ladders(layout),
         )
         shape.waiting &= shape.counters
         for line, (place, counts) in enumerate(zip(layout.source.tolist(), shape.counters.tolist(), strict=True)):

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from collectors.scrape.page import Layout
+from pipeline.ladders import Ladders
 from pipeline.ranges import Ranges
 from telemetry import catalog
 from telemetry.frame import Bools, Floats
 from telemetry.model import Scope
 
+TELLING = 3
+"""So many counters that go on show that their process does."""
 Owner = tuple[str | None, str | None]
 """Engine and model."""
 
@@ -25,7 +28,7 @@ class Shape:
     reborn: the process has started since the line's last number. from_zero: the page before, by lacking the line,
     said that it stood at 0. waiting: part of a series that goes on where an earlier collector stopped, but not yet.
     asked_ms: when the page of the line's last number was asked for, NaN before its first.
-    limits: what its number can be, and how fast it can grow.
+    limits: what its number can be, and how fast it can grow. ladders: its histograms.
     """
 
     layout: Layout
@@ -38,6 +41,7 @@ class Shape:
     waiting: Bools
     asked_ms: Floats
     limits: Ranges
+    ladders: Ladders
 
 
 class Falls:
@@ -48,6 +52,10 @@ class Falls:
         self._seen = known & (shape.raw > 0)
         self._fell = self._seen & (raw < shape.raw)
         self._owners: dict[Owner, tuple[int, int]] | None = None
+
+    def none(self) -> bool:
+        """Whether all counters went on, and there are enough of them to tell: then nothing started anew."""
+        return int(self._seen.sum()) >= TELLING and not self._fell.any()
 
     def alone(self, line: int) -> bool:
         """Whether most other counters of this line's engine went on: then it did not start anew."""
