@@ -1,4 +1,4 @@
-"""Ladders: the buckets of each histogram of a page, which count up from edge to edge; where they do not, none counts."""
+"""Ladders: the buckets of each histogram of a page, which count up from edge to edge; else none of them counts."""
 
 from __future__ import annotations
 
