@@ -13,6 +13,7 @@ import numpy as np
 
 from bench.summary import HOUR_MS, NODES, series_of
 from pipeline import digest
+from runs.machines import SAMPLES
 from runs.model import Mark, Run
 from runs.subject import Member
 from storage.records import Batch, Episode, Event, Row, RunMark, TargetRow
@@ -32,6 +33,7 @@ PREFILL_S, PREFILL_TOKENS, EVERY_S = 12.0, 9_000, 300
 GIB = 1024.0**3
 Make = Callable[[np.random.Generator, Floats, bool], Floats]
 """Values of a series: of noise, seconds since the run began, and whether the node is slow then."""
+LEAN = frozenset({*(metric.name for metric in SAMPLES), gpu.GPU_ENERGY.name, gpu.GPU_THROTTLE.name})
 STEADY = frozenset({network.CAGE_CAPACITY.name, network.MTU.name, gpu.GPU_SM_CLOCK_MAX.name})
 
 
@@ -58,7 +60,8 @@ RATES = {"bytes": 10**7, "energy": 62}
 class Story:
     """Values of every series, hour by hour; counters go on from hour to hour."""
 
-    def __init__(self, hours: int, nodes: int) -> None:
+    def __init__(self, hours: int, nodes: int, *, lean: bool = False) -> None:
+        """lean: of the nodes only what a summary reads of every sample, so that a day is made in minutes."""
         self.seconds = hours * HOUR_S
         self.nodes = [f"spark-{number + 1:02d}" for number in range(nodes)]
         self.series: dict[str, tuple[Series, ...]] = {name: series_of(name, Scope.NODE) for name in self.nodes}
@@ -66,6 +69,8 @@ class Story:
         recorded = (cluster.RECORDED_DECODE, cluster.DEPLOYMENT_RUNNING)
         target = f"{cluster.DEPLOYMENT_PREFIX}{DEPLOYMENT}"
         self.series[target] = tuple(Series(target, metric.name) for metric in recorded)
+        if lean:
+            self.series |= {name: tuple(one for one in self.series[name] if one.metric in LEAN) for name in self.nodes}
         self.noise = np.random.default_rng(7)
         self.last: dict[Series, float] = {}
 
@@ -97,10 +102,10 @@ class Story:
         return values
 
 
-def fill(path: Path, hours: int, nodes: int = NODES) -> Run:
-    """Make the store at a path, with its run settled."""
+def fill(path: Path, hours: int, nodes: int = NODES, *, lean: bool = False) -> Run:
+    """Make the store at a path, with its run settled. lean: as of `Story`."""
     store = open_store(f"sqlite:///{path}", writer=True, now_ms=START_MS)
-    story = Story(hours, nodes)
+    story = Story(hours, nodes, lean=lean)
     layouts = {name: store.layout(name, series) for name, series in story.series.items()}
     state = [
         TargetRow(name, "engine" if name == ENGINE else "node", "", 1000, "ok", "", START_MS, START_MS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +16,9 @@ from runs.reader import StoreReader, Wanted
 from telemetry.frame import Frame
 
 LIVE_MS = 10_000
-"""How long the numbers of a run that goes on are shown before they are worked out anew."""
+"""How long the numbers of a run that goes on are shown before they are worked out anew; of a long one longer:"""
+PATIENCE = 20
+"""so many times as long as that took."""
 MOST_KEPT = 16
 NOT_YET = "its numbers are worked out within half a minute of its end"
 Key = tuple[int, int, int | None, int | None]
@@ -52,6 +55,7 @@ class RunNumbers:
 
     sources: Sources
     _kept: dict[Key, tuple[int, Numbers]] = field(default_factory=dict)
+    """Until when they may be shown, and what they are."""
     _turn: threading.Lock = field(default_factory=threading.Lock)
 
     def of(self, run: Run, start_ms: int | None = None, end_ms: int | None = None) -> Numbers:
@@ -64,11 +68,13 @@ class RunNumbers:
         with self._turn:
             known = self._kept.get(key)
             lasts = run.end_ms is not None or (end_ms is not None and end_ms < now - LIVE_MS)
-            if known is not None and (lasts or now - known[0] < LIVE_MS):
+            if known is not None and (lasts or now < known[0]):
                 return known[1]
+            began = time.perf_counter()
             found = self._worked_out(run, *within(run, start_ms, end_ms, now))
+            took_ms = (time.perf_counter() - began) * 1000
             self._kept.pop(key, None)
-            self._kept[key] = (now, found)
+            self._kept[key] = (now + max(LIVE_MS, int(PATIENCE * took_ms)), found)
             while len(self._kept) > MOST_KEPT:
                 del self._kept[next(iter(self._kept))]
         return found

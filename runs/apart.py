@@ -77,8 +77,8 @@ def furthest(
     bridge = max(BRIDGE_MS // width_ms, 1)
     found: list[tuple[float, Apart]] = []
     for node, line, own in zip(nodes, away, values, strict=True):
-        known = ~np.isnan(line)
-        far = known & (np.where(known, line, 0.0) >= least.of(np.where(np.isnan(middle), np.inf, middle)))
+        known = ~np.isnan(line)  # where the median is not, this is not
+        far = known & (np.where(known, line, 0.0) >= least.of(np.where(known, middle, 0.0)))
         for low, high in _spans(far, bridge):
             length = (high - low) * width_ms
             if length >= min(LASTING_MS, width_ms * values.shape[1] // 2):

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from runs.coverage import touched
 from runs.entries import Entry, Number, Section
-from runs.stretch import Stretch, of
+from runs.stretch import Stretch
 from telemetry.catalog import gpu, host
-from telemetry.counters import increase, integral
-from telemetry.frame import Frame
 from telemetry.model import Series, Unit
 
 NO_TOKEN = "no output token came"
@@ -86,19 +84,21 @@ def _why(system: Spent, gpus: Spent, nodes: int) -> str:
 
 
 def _system(stretch: Stretch) -> Spent:
-    return _better(stretch, "whole machines", stretch.spent(host.SYSTEM_ENERGY), stretch.system_power)
+    return _better(stretch, "whole machines", stretch.spent(host.SYSTEM_ENERGY), stretch.system_joules)
 
 
 def _gpus(stretch: Stretch) -> Spent:
-    return _better(stretch, "GPUs only", stretch.spent(gpu.GPU_ENERGY), lambda: of(stretch.machines, gpu.GPU_POWER))
+    return _better(stretch, "GPUs only", stretch.spent(gpu.GPU_ENERGY), lambda: _of_gpus(stretch))
 
 
-def _better(stretch: Stretch, what: str, counted: Iterable[tuple[Series, float]], power: Callable[[], Frame]) -> Spent:
+def _better(
+    stretch: Stretch, what: str, counted: Iterable[tuple[Series, float]], power: Callable[[], Mapping[str, float]]
+) -> Spent:
     """By counter where every node has one, or power over time is known of no more nodes."""
     by_counter = _by_node(counted)
     if len(by_counter) == len(stretch.nodes):
         return Spent(f"{what}, by counter", by_counter)
-    over_time = _integrated(stretch, power())
+    over_time = dict(power())
     if len(by_counter) >= len(over_time):
         return Spent(f"{what}, by counter", by_counter)
     return Spent(f"{what}, power over time", over_time)
@@ -111,6 +111,5 @@ def _by_node(gained: Iterable[tuple[Series, float]]) -> dict[str, float]:
     return joules
 
 
-def _integrated(stretch: Stretch, power: Frame) -> dict[str, float]:
-    gained = increase(integral(power), stretch.start_ms, stretch.end_ms).tolist()
-    return _by_node((one, value) for one, value in zip(power.series, gained, strict=True) if value == value)
+def _of_gpus(stretch: Stretch) -> dict[str, float]:
+    return {node: joules for node, joules in stretch.machines.joules.items() if node in stretch.took_part}

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from runs.activity import Window, within
 from telemetry.catalog import gpu, network
 from telemetry.fleet import fold
-from telemetry.frame import Bools, Frame, Ints
+from telemetry.frame import Bools, Floats, Frame, Ints
 from telemetry.model import Metric
 
+Sums = Floats
 BUSY_WATTS = 30.0
 """A GPU of a node that draws this much on average does more than wait; idle GB10 draw 4 to 11 W."""
 BUSY_SHARE = 0.2
@@ -22,17 +23,54 @@ BUSY_BYTES_PER_SECOND = 1e6
 RDMA = (network.RDMA_TRANSMIT.name, network.RDMA_RECEIVE.name)
 
 
-def taking_part(machines: Frame, active: Sequence[Window]) -> dict[str, str]:
-    """Nodes that took part while tokens came, in order of name, each with its evidence in words.
+@dataclass
+class _Own:
+    """What speaks for one node so far: Σ and number of its readings, bytes and the seconds in which they came."""
 
-    machines: samples of power, utilisation and RDMA bytes. A node of which nothing is known then did not.
-    """
-    rows: dict[str, dict[str, list[int]]] = {}
-    for row, series in enumerate(machines.series):
-        rows.setdefault(series.target, {}).setdefault(series.metric, []).append(row)
-    moment = Moment.of(machines.ticks, active)
-    found = {target: _evidence(machines, rows[target], moment) for target in sorted(rows)}
-    return {target: text for target, text in found.items() if text}
+    power: Sums = field(default_factory=lambda: np.zeros(2))
+    share: Sums = field(default_factory=lambda: np.zeros(2))
+    rdma: Sums = field(default_factory=lambda: np.zeros(2))
+
+    def told(self) -> str:
+        """In words, "" where nothing does."""
+        power, share, rate = (
+            one[0] / one[1] if one[1] > 0 else float("nan") for one in (self.power, self.share, self.rdma)
+        )
+        told = []
+        if power >= BUSY_WATTS:
+            told.append(f"power {power:.0f} W")
+        if share >= BUSY_SHARE:
+            told.append(f"utilisation {share:.0%}")
+        if rate >= BUSY_BYTES_PER_SECOND:
+            told.append(f"RDMA {rate / 1e6:.3g} MB/s")
+        return ", ".join(told)
+
+
+@dataclass
+class Evidence:
+    """Which nodes took part while tokens came: added up slice by slice."""
+
+    _nodes: dict[str, _Own] = field(default_factory=dict)
+
+    def add(self, machines: Frame, active: Sequence[Window]) -> None:
+        """machines: samples of power, utilisation and RDMA bytes; active: windows, as far as they lie in the slice."""
+        rows: dict[str, dict[str, list[int]]] = {}
+        for row, series in enumerate(machines.series):
+            rows.setdefault(series.target, {}).setdefault(series.metric, []).append(row)
+        moment = Moment.of(machines.ticks, active)
+        for target, mine in rows.items():
+            own = self._nodes.setdefault(target, _Own())
+            own.power += _readings(machines, mine, gpu.GPU_POWER, moment)
+            own.share += _readings(machines, mine, gpu.GPU_UTILIZATION, moment)
+            own.rdma += _rdma(machines, [row for name in RDMA for row in mine.get(name, ())], moment)
+
+    def told(self) -> dict[str, str]:
+        """Nodes that took part, in order of name, each with its evidence in words.
+
+        A node of which nothing is known then did not.
+        """
+        found = {target: self._nodes[target].told() for target in sorted(self._nodes)}
+        return {target: text for target, text in found.items() if text}
 
 
 @dataclass(frozen=True)
@@ -52,31 +90,18 @@ class Moment:
         return cls(within(ticks.astype(np.float64), active), places[whole, 0], places[whole, 1])
 
 
-def _evidence(machines: Frame, rows: Mapping[str, Sequence[int]], moment: Moment) -> str:
-    power, share = (_mean(machines, rows, metric, moment) for metric in (gpu.GPU_POWER, gpu.GPU_UTILIZATION))
-    rate = _rdma(machines, [row for name in RDMA for row in rows.get(name, ())], moment)
-    told = []
-    if power >= BUSY_WATTS:
-        told.append(f"power {power:.0f} W")
-    if share >= BUSY_SHARE:
-        told.append(f"utilisation {share:.0%}")
-    if rate >= BUSY_BYTES_PER_SECOND:
-        told.append(f"RDMA {rate / 1e6:.3g} MB/s")
-    return ", ".join(told)
-
-
-def _mean(machines: Frame, rows: Mapping[str, Sequence[int]], metric: Metric, moment: Moment) -> float:
+def _readings(machines: Frame, rows: Mapping[str, Sequence[int]], metric: Metric, moment: Moment) -> Sums:
+    """Σ and number of the readings in the windows."""
     values = fold(machines.values[list(rows.get(metric.name, ()))][:, moment.inside], metric.across)
     known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else float("nan")
+    return np.array([known.sum(), len(known)])
 
 
-def _rdma(machines: Frame, rows: Sequence[int], moment: Moment) -> float:
-    """RDMA bytes per second, both ways, in the windows at whose edges they are known."""
+def _rdma(machines: Frame, rows: Sequence[int], moment: Moment) -> Sums:
+    """RDMA bytes, both ways, and the seconds in which they came, in the windows at whose edges they are known."""
     if not rows:
-        return float("nan")
+        return np.zeros(2)
     gained = machines.values[np.ix_(rows, moment.last)] - machines.values[np.ix_(rows, moment.first)]
     known = ~np.isnan(gained)
     took = (machines.ticks[moment.last] - machines.ticks[moment.first])[known.any(axis=0)]
-    seconds = float(took.sum()) / 1000.0
-    return float(gained[known].sum()) / seconds if seconds > 0 else float("nan")
+    return np.array([gained[known].sum(), float(took.sum()) / 1000.0])

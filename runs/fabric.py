@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-import numpy as np
-
+from runs.cages import DIRECTIONS, TRAFFIC, Cage
 from runs.coverage import touched
 from runs.entries import Entry, Number, Section
-from runs.stretch import FABRIC_TROUBLE, Stretch, names
-from telemetry.catalog import network
-from telemetry.counters import increase, trailing_increase
-from telemetry.frame import Floats, Frame
-from telemetry.grid import largest
-from telemetry.model import Metric, Series, Unit
+from runs.stretch import FABRIC_TROUBLE, Stretch
+from telemetry.model import Unit
 
 RATE = Unit.NETWORK_BYTES_PER_SECOND
-PEAK_MS = 10_000
-DIRECTIONS: Mapping[str, tuple[Metric, Metric]] = {
-    "sent": (network.RDMA_TRANSMIT, network.NETDEV_TRANSMIT),
-    "received": (network.RDMA_RECEIVE, network.NETDEV_RECEIVE),
-}
-TRAFFIC = "RDMA and TCP/IP bytes of the functions of a cage together."
-
 SENT = Number("sent", "Interconnect, sent", Unit.BYTES, "RDMA and TCP/IP bytes that the nodes sent over the fabric.")
 SENT_MEAN = Number("sent_mean", "Interconnect, mean", RATE, "Bytes that the nodes sent ∕ length of the stretch.")
 PER_TOKEN = Number(
@@ -53,71 +40,11 @@ TROUBLE_ON = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Cage:
-    """One cage of a node. gained: bytes by direction; peak: bytes per second by direction, NaN not measurable."""
-
-    node: str
-    name: str
-    gained: Mapping[str, float]
-    peak: Mapping[str, float]
-
-    @property
-    def label(self) -> str:
-        """What people call it: "spark-03 p1"."""
-        return f"{self.node} {self.name}".strip()
-
-
 def section(stretch: Stretch) -> Section:
     """All nodes together, then cage by cage; cages without traffic are left out."""
-    found = [one for one in cages(stretch) if sum(one.gained.values()) > 0]
+    found = [one for one in stretch.machines.cages.of(stretch.nodes) if sum(one.gained.values()) > 0]
     entries = (*_sums(stretch, found), *_trouble(stretch), *_cages(stretch, found))
     return Section("fabric", "Interconnect", entries)
-
-
-def cages(stretch: Stretch) -> list[Cage]:
-    """Every cage whose bytes are counted."""
-    found: dict[tuple[str, str], tuple[dict[str, float], dict[str, float]]] = {}
-    for way, metrics in DIRECTIONS.items():
-        places, sums = _by_cage(stretch.machines, names(metrics))
-        gained = increase(sums, stretch.start_ms, stretch.end_ms).tolist()
-        for place, total, peak in zip(places, gained, _peaks(sums, stretch).tolist(), strict=True):
-            both = found.setdefault(place, ({}, {}))
-            if total == total:
-                both[0][way] = total
-            both[1][way] = peak
-    return [Cage(node, name, *both) for (node, name), both in sorted(found.items())]
-
-
-def _by_cage(frame: Frame, metrics: Collection[str]) -> tuple[list[tuple[str, str]], Frame]:
-    """Nodes and cages, and a counter for each: the sum of its functions' counters where all of them are known.
-
-    They are of one page, so known together. A function that was never known is not part of the sum.
-    """
-    groups: dict[tuple[str, str], list[int]] = {}
-    for row, series in enumerate(frame.series):
-        if series.metric in metrics and (frame.values[row] >= 0).any():
-            groups.setdefault((series.target, series.label("cage") or ""), []).append(row)
-    first = [rows[0] for rows in groups.values()]
-    values, breaks = frame.values[first], frame.breaks[first]
-    for place, (_, *others) in enumerate(groups.values()):
-        for row in others:  # several times faster than one call that adds along this axis
-            values[place] += frame.values[row]
-            breaks[place] |= frame.breaks[row]
-    made = tuple(Series(node, TRAFFIC, (("cage", cage),)) for node, cage in groups)
-    sums = Frame(frame.ticks, made, values, frame.at_ms[first], breaks, frame.gap_ms[first])
-    return list(groups), sums
-
-
-def _peaks(frame: Frame, stretch: Stretch) -> Floats:
-    """Largest 10 s mean of each row: float64[row], NaN where no window can be measured."""
-    if not len(frame.series):
-        return np.zeros(0)
-    moved = trailing_increase(frame, PEAK_MS)
-    before = frame.ticks[frame.ticks <= stretch.start_ms]
-    first = float(before[-1]) if len(before) else stretch.start_ms
-    candidate = (frame.ticks - PEAK_MS >= first) & (frame.ticks <= stretch.end_ms)
-    return largest(np.where(candidate, moved, np.nan), 1) / (PEAK_MS / 1000.0)
 
 
 def _sums(stretch: Stretch, found: Sequence[Cage]) -> list[Entry]:

@@ -10,8 +10,9 @@ import numpy as np
 
 from runs.facts import Fact
 from runs.fingerprint import Fingerprint, fingerprint
+from runs.machines import slices
 from runs.reader import LEAD_MS, Reader
-from runs.stretch import names, of
+from runs.stretch import names
 from runs.subject import Subject
 from telemetry.catalog import engine, gpu, network
 from telemetry.frame import Frame
@@ -50,10 +51,9 @@ def identify(
     target → what it is ("vllm"), where that is known.
     """
     start, end = subject.start_ms, subject.end_ms
-    gauges = reader.frame(names([metric for _, metric in GAUGES.values()]), start - LEAD_MS, end, took_part)
     told: list[Fact] = [
         *facts,
-        *_gauges(gauges),
+        *_gauges(reader, start - LEAD_MS, end, took_part),
         *_speculation(subject, reader, facts),
         *_deployment(subject, took_part),
     ]
@@ -70,12 +70,21 @@ def _deployment(subject: Subject, took_part: Sequence[str]) -> Iterable[Told]:
         yield from (Told(target, name, value, subject.start_ms) for name, value in own.items() if value)
 
 
-def _gauges(frame: Frame) -> Iterable[Told]:
-    for label, (name, metric) in GAUGES.items():
-        for series, ticks, values in _changes(of(frame, metric)):
-            fact = name.format(series.label(label) or "")
-            for (since, value), (until, _) in pairwise([*zip(ticks, values, strict=True), (None, 0.0)]):
-                yield Told(series.target, fact, f"{value:.15g}", int(since or 0), until)
+def _gauges(reader: Reader, start_ms: int, end_ms: int, nodes: Sequence[str]) -> Iterable[Told]:
+    """Values of the gauges with when they held, read slice by slice."""
+    found: dict[Series, list[tuple[int, float]]] = {}
+    wanted = names([metric for _, metric in GAUGES.values()])
+    for low, high in slices(start_ms, end_ms, len(nodes)):
+        for series, ticks, values in _changes(reader.frame(wanted, low, high, nodes)):
+            own = found.setdefault(series, [])
+            new = list(zip(ticks, values, strict=True))
+            own += new[1:] if own and own[-1][1] == new[0][1] else new
+    facts = {metric.name: (label, name) for label, (name, metric) in GAUGES.items()}
+    for series, own in found.items():
+        label, name = facts[series.metric]
+        fact = name.format(series.label(label) or "")
+        for (since, value), (until, _) in pairwise([*own, (None, 0.0)]):
+            yield Told(series.target, fact, f"{value:.15g}", since or 0, until)
 
 
 def _changes(frame: Frame) -> Iterable[tuple[Series, list[int], list[float]]]:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from runs.apart import Least, furthest
 from runs.coverage import touched
 from runs.entries import Entry, Number, Section
-from runs.stretch import Stretch, inside, of
-from telemetry import catalog
+from runs.extents import Extent
+from runs.stretch import Stretch
 from telemetry.catalog import gpu
-from telemetry.fleet import PEERS_NEEDED, fold
-from telemetry.frame import Floats, Frame
-from telemetry.grid import largest, least
+from telemetry.fleet import PEERS_NEEDED
 from telemetry.model import Metric, Unit
 
 ROWS: Mapping[str, Metric] = {
@@ -25,8 +23,6 @@ ROWS: Mapping[str, Metric] = {
     "clock": gpu.GPU_SM_CLOCK,
 }
 PARTS = ("min", "mean", "max")
-BIN_MS, MOST_BINS = 10_000, 1_000
-"""Nodes are compared with each other in bins of this width, or of more where those would be many."""
 TOOK_PART = Number(
     "took_part", "Nodes that took part", Unit.COUNT, "By what their power, utilisation and RDMA traffic did meanwhile."
 )
@@ -73,21 +69,6 @@ OVER = {(key, name): _number(key, metric, name, node=False) for key, metric in R
 ON = {(key, name): _number(key, metric, name, node=True) for key, metric in ROWS.items() for name in PARTS}
 
 
-@dataclass(frozen=True)
-class Extent:
-    """Least, mean and largest of each node's readings, and their number: float64[node]; NaN where there is none."""
-
-    nodes: Sequence[str]
-    least: Floats
-    mean: Floats
-    largest: Floats
-    count: Floats
-
-    def part(self, name: str) -> Floats:
-        """ "min", "mean" or "max"."""
-        return {"min": self.least, "mean": self.mean, "max": self.largest}[name]
-
-
 def section(stretch: Stretch) -> Section:
     """Over all nodes, then node by node."""
     gaps = {one.target: touched([one], "the node") for one in stretch.node_coverage}
@@ -95,7 +76,7 @@ def section(stretch: Stretch) -> Section:
     over: list[Entry] = [TOOK_PART.entry(len(stretch.nodes))]
     each: list[Entry] = []
     for key, metric in ROWS.items():
-        extent = extents(stretch, metric)
+        extent = stretch.machines.readings[metric.name].extent(stretch.nodes)
         over += _over(key, extent, all_gaps)
         each += _each(key, extent, gaps)
     return Section("nodes", "Nodes", (*over, *_throttled(stretch), *_stand_out(stretch), *each))
@@ -105,8 +86,9 @@ def _stand_out(stretch: Stretch) -> list[Entry]:
     """The slowest and the hottest node: by how much, and since when."""
     found = []
     for number, (metric, counts) in STANDS_OUT.items():
-        nodes, values, width = in_bins(stretch, metric)
-        one = furthest(nodes, values, stretch.start_ms, width, counts, below=number is SLOWEST)
+        readings = stretch.machines.readings[metric.name]
+        nodes, values = readings.binned(stretch.nodes)
+        one = furthest(nodes, values, stretch.start_ms, readings.width_ms, counts, below=number is SLOWEST)
         if one is None:
             found.append(number.entry(None, why=NONE_APART if len(nodes) >= PEERS_NEEDED else FEW_NODES))
             continue
@@ -114,52 +96,6 @@ def _stand_out(stretch: Stretch) -> list[Entry]:
         since, until = None if one.from_start else one.start_ms, None if one.to_end else one.end_ms
         found.append(replace(entry, since=since, until=until))
     return found
-
-
-def in_bins(stretch: Stretch, metric: Metric) -> tuple[list[str], Floats, int]:
-    """(nodes, float64[node, bin], width): means of each node's readings in bins from the start on, NaN of none."""
-    length = max(stretch.end_ms - stretch.start_ms, 1)
-    width = max(BIN_MS, -(-length // (MOST_BINS * 1000)) * 1000)
-    frame = of(stretch.machines, metric)
-    nodes, lines = _lines(stretch, frame)
-    place = (frame.ticks[_inside(frame, stretch)] - stretch.start_ms) // width
-    count = length // width + 1
-    known = ~np.isnan(lines)
-    sums = np.array([np.bincount(place, weights=row, minlength=count) for row in np.where(known, lines, 0.0)])
-    some = np.array([np.bincount(place, weights=row, minlength=count) for row in known])
-    values = np.where(some > 0, sums / np.maximum(some, 1.0), np.nan) if len(nodes) else np.zeros((0, count))
-    return nodes, values, width
-
-
-def _inside(frame: Frame, stretch: Stretch) -> slice:
-    low, high = np.searchsorted(frame.ticks, (stretch.start_ms, stretch.end_ms + 1))
-    return slice(int(low), int(high))
-
-
-def extents(stretch: Stretch, metric: Metric) -> Extent:
-    """Readings of each node, several GPUs of one folded as the catalogue says."""
-    nodes, lines = _lines(stretch, of(stretch.machines, metric))
-    count = (lines == lines).sum(axis=1).astype(np.float64)
-    total = np.nansum(lines, axis=1)
-    return Extent(
-        nodes,
-        least(lines, 1) if lines.size else np.zeros(len(nodes)),
-        np.where(count > 0, total / np.maximum(count, 1.0), np.nan),
-        largest(lines, 1) if lines.size else np.zeros(len(nodes)),
-        count,
-    )
-
-
-def _lines(stretch: Stretch, frame: Frame) -> tuple[list[str], Floats]:
-    """(nodes, float64[node, tick] of the stretch) of the samples of one metric."""
-    values = inside(frame, stretch.start_ms, stretch.end_ms)
-    rows: dict[str, list[int]] = {}
-    for row, series in enumerate(frame.series):
-        rows.setdefault(series.target, []).append(row)
-    nodes = sorted(rows)
-    across = [catalog.stored(series.metric).across for series in frame.series[:1]]
-    lines = [values[rows[one][0]] if len(rows[one]) == 1 else fold(values[rows[one]], across[0]) for one in nodes]
-    return nodes, np.array(lines).reshape(len(nodes), values.shape[1])
 
 
 def _over(key: str, extent: Extent, gaps: str) -> list[Entry]:

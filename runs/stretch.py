@@ -10,7 +10,8 @@ import numpy as np
 
 from runs.activity import Window, windows
 from runs.coverage import Coverage, coverage
-from runs.evidence import taking_part
+from runs.machines import READINGS, Machines, over_time
+from runs.machines import load as read_machines
 from runs.reader import LEAD_MS, Absence, Episode, Event, Reader
 from runs.subject import Subject
 from telemetry.catalog import cluster, engine, gpu, host, network
@@ -47,9 +48,6 @@ ENGINE_COUNTERS = (
     engine.ACCEPTED_BY_POSITION,
     *(part(histogram, name) for histogram in HISTOGRAMS for name in ("bucket", "sum", "count")),
 )
-FABRIC_TRAFFIC = (network.RDMA_TRANSMIT, network.NETDEV_TRANSMIT, network.RDMA_RECEIVE, network.NETDEV_RECEIVE)
-NODE_GAUGES = (gpu.GPU_UTILIZATION, gpu.GPU_POWER, gpu.GPU_TEMPERATURE, gpu.GPU_SM_CLOCK)
-NODE_SAMPLES = (*NODE_GAUGES, *FABRIC_TRAFFIC)
 FABRIC_TROUBLE = (
     network.FABRIC_LOSS,
     network.FABRIC_CONGESTION,
@@ -64,23 +62,23 @@ MOSTLY_STILL = (gpu.GPU_THROTTLE, *FABRIC_TROUBLE)
 
 @dataclass(frozen=True)
 class Stretch:
-    """engines: samples of `ENGINE_SAMPLES`, machines of `NODE_SAMPLES`, both with those of a minute before the start.
+    """engines: samples of `ENGINE_SAMPLES`, with those of a minute before the start. machines: what nodes' amount to.
 
     counts: two points each of the counters of engines and nodes; still: counters of nodes that did not move.
-    Frames hold the subject's engines only, and of nodes those that took part. took_part: node → the evidence, in words.
-    system_power: reads the samples of the whole machines' power.
+    Frames hold the subject's engines only. took_part: node → the evidence, in words.
+    system_joules: of whole machines by node, power over time; reads its samples.
     """
 
     subject: Subject
     engines: Frame
-    machines: Frame
+    machines: Machines
     counts: Frame
     still: Collection[Series]
     took_part: Mapping[str, str]
     episodes: Sequence[Episode]
     absences: Sequence[Absence]
     events: Sequence[Event]
-    system_power: Callable[[], Frame]
+    system_joules: Callable[[], Mapping[str, float]]
 
     @property
     def start_ms(self) -> int:
@@ -115,7 +113,7 @@ class Stretch:
     @cached_property
     def node_coverage(self) -> list[Coverage]:
         """How well each node was watched."""
-        return coverage(self.machines, self.nodes, self.start_ms, self.end_ms)
+        return [self.machines.watch.coverage(node) for node in self.nodes]
 
     @cached_property
     def _gains(self) -> dict[str, dict[Series, float]]:
@@ -164,27 +162,27 @@ def inside(frame: Frame, start_ms: float, end_ms: float) -> Floats:
     return frame.values[:, low:high]
 
 
-def load(subject: Subject, reader: Reader) -> Stretch:
-    """Read a stretch."""
+def load(subject: Subject, reader: Reader, readings: int = READINGS) -> Stretch:
+    """Read a stretch. readings: of the nodes that are in memory at once."""
     start, end, lead = subject.start_ms, subject.end_ms, subject.start_ms - LEAD_MS
     engines = reader.frame(names(ENGINE_SAMPLES), lead, end, subject.targets)
     engines = _read(_only(engines, lambda one: subject.owns(one) or one.metric == cluster.SCRAPE_SECONDS.name))
-    candidates = list(subject.nodes if subject.chosen is None else subject.chosen)
-    machines = reader.frame(names(NODE_SAMPLES), lead, end, candidates)
-    took_part = _took_part(subject, engines, machines)
+    active = windows(of(engines, engine.GENERATION_TOKENS), start, end)
+    machines = read_machines(subject, reader, active or [Window(start, end, 0.0)], readings)
+    took_part = _took_part(subject, machines)
     nodes = list(took_part)
     still = reader.still(names(MOSTLY_STILL), start, end, nodes)
     return Stretch(
         subject,
         engines,
-        _only(machines, lambda series: series.target in took_part),
+        machines,
         reader.ends(_counters(subject, took_part, still), start, end, [*subject.targets, *nodes]),
         still,
         took_part,
         reader.episodes(subject.deployment, start, end),
         reader.absences(start, end),
         reader.events(start, end),
-        lambda: reader.frame(_whole_machine(host.SYSTEM_POWER), lead, end, nodes),
+        lambda: over_time(reader, _whole_machine(host.SYSTEM_POWER), start, end, nodes, readings),
     )
 
 
@@ -211,11 +209,10 @@ def _whole_machine(metric: Metric) -> Callable[[Series], bool]:
     return lambda series: series.metric == metric.name and series.label("rail") == WHOLE
 
 
-def _took_part(subject: Subject, engines: Frame, machines: Frame) -> dict[str, str]:
+def _took_part(subject: Subject, machines: Machines) -> dict[str, str]:
     if subject.chosen is not None:
         return dict.fromkeys(sorted(subject.chosen), "named by hand")
-    active = windows(of(engines, engine.GENERATION_TOKENS), subject.start_ms, subject.end_ms)
-    return taking_part(machines, active or [Window(subject.start_ms, subject.end_ms, 0.0)])
+    return machines.evidence.told()
 
 
 def _only(frame: Frame, wanted: Callable[[Series], bool]) -> Frame:

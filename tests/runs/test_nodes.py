@@ -57,7 +57,7 @@ class TestWhoTookPart:
     def test_as_people_say(self) -> None:
         stretch = world(busy(A, 80), busy(B, 5), chosen=[B]).stretch()
         assert stretch.took_part == {B: "named by hand"}
-        assert {series.target for series in stretch.machines.series} == {B}
+        assert stretch.machines.readings[gpu.GPU_POWER.name].extent(stretch.nodes).nodes == [B]
 
     def test_while_no_token_came_the_whole_stretch_counts(self) -> None:
         assert world(busy(A, 80), busy(B, 5)).stretch(45, 60).nodes == []

@@ -1,0 +1,124 @@
+"""Readings of nodes in a stretch: least, mean and largest of each, and means of short bins; added up slice by slice."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from telemetry import catalog
+from telemetry.fleet import fold
+from telemetry.frame import Bools, Floats, Frame, Ints
+from telemetry.grid import largest, least
+
+BIN_MS, MOST_BINS = 10_000, 1_000
+"""Nodes are compared with each other in bins of this width, or of more where those would be many."""
+NAN = float("nan")
+
+
+def width_of(length_ms: int) -> int:
+    """Width of the bins of a stretch, whole seconds."""
+    return max(BIN_MS, -(-length_ms // (MOST_BINS * 1000)) * 1000)
+
+
+@dataclass(frozen=True)
+class Extent:
+    """Least, mean and largest of each node's readings, and their number: float64[node]; NaN where there is none."""
+
+    nodes: Sequence[str]
+    least: Floats
+    mean: Floats
+    largest: Floats
+    count: Floats
+
+    def part(self, name: str) -> Floats:
+        """ "min", "mean" or "max"."""
+        return {"min": self.least, "mean": self.mean, "max": self.largest}[name]
+
+
+@dataclass
+class _Own:
+    """What is known of one node so far. bins: Σ and number of the readings of each bin."""
+
+    bins: Floats
+    count: float = 0.0
+    total: float = 0.0
+    least: float = NAN
+    largest: float = NAN
+
+
+@dataclass
+class Readings:
+    """One metric of the nodes in a stretch. Slices may come in any order. compared: whether bins are kept."""
+
+    start_ms: int
+    end_ms: int
+    compared: bool = False
+    _nodes: dict[str, _Own] = field(default_factory=dict)
+
+    @property
+    def width_ms(self) -> int:
+        """Width of the bins."""
+        return width_of(max(self.end_ms - self.start_ms, 1))
+
+    def add(self, frame: Frame, start_ms: int, end_ms: int) -> None:
+        """Samples of start ≤ tick ≤ end of a frame that holds this metric alone.
+
+        Several GPUs of a node are folded as the catalogue says.
+        """
+        low, high = np.searchsorted(frame.ticks, (start_ms, end_ms + 1))
+        ticks = frame.ticks[low:high]
+        nodes, lines = by_node(frame, slice(int(low), int(high)))
+        if not lines.size:
+            return
+        known = ~np.isnan(lines)
+        lows, highs = least(lines, 1).tolist(), largest(lines, 1).tolist()
+        for row, node in enumerate(nodes):
+            own = self._nodes.setdefault(node, _Own(np.zeros((2, self._bins))))
+            own.count += float(known[row].sum())
+            own.total += float(lines[row][known[row]].sum())
+            own.least = float(np.fmin(own.least, lows[row]))
+            own.largest = float(np.fmax(own.largest, highs[row]))
+            if self.compared:
+                own.bins += self._binned(ticks, lines[row], known[row])
+
+    @property
+    def _bins(self) -> int:
+        return max(self.end_ms - self.start_ms, 1) // self.width_ms + 1 if self.compared else 0
+
+    def _binned(self, ticks: Ints, line: Floats, known: Bools) -> Floats:
+        place = (ticks[known] - self.start_ms) // self.width_ms
+        sums = np.bincount(place, weights=line[known], minlength=self._bins)
+        return np.stack([sums, np.bincount(place, minlength=self._bins)])
+
+    def extent(self, nodes: Collection[str]) -> Extent:
+        """Of these nodes, as far as they have the metric."""
+        names = sorted(name for name in self._nodes if name in nodes)
+        own = [self._nodes[name] for name in names]
+        count, total = (np.array([getattr(one, name) for one in own]) for name in ("count", "total"))
+        return Extent(
+            names,
+            np.array([one.least for one in own]),
+            np.where(count > 0, total / np.maximum(count, 1.0), np.nan),
+            np.array([one.largest for one in own]),
+            count,
+        )
+
+    def binned(self, nodes: Collection[str]) -> tuple[list[str], Floats]:
+        """(nodes, float64[node, bin]): means of each node's readings in bins from the start on, NaN of none."""
+        names = sorted(name for name in self._nodes if name in nodes)
+        sums, counts = (np.array([self._nodes[one].bins[row] for one in names]) for row in (0, 1))
+        return names, np.where(counts > 0, sums / np.maximum(counts, 1.0), np.nan) if names else np.zeros((0, 0))
+
+
+def by_node(frame: Frame, part: slice) -> tuple[list[str], Floats]:
+    """(nodes, float64[node, tick]) of the samples of one metric in a part of the ticks."""
+    rows: dict[str, list[int]] = {}
+    for row, series in enumerate(frame.series):
+        rows.setdefault(series.target, []).append(row)
+    nodes = sorted(rows)
+    values = frame.values[:, part]
+    across = [catalog.stored(series.metric).across for series in frame.series[:1]]
+    lines = [values[rows[one][0]] if len(rows[one]) == 1 else fold(values[rows[one]], across[0]) for one in nodes]
+    return nodes, np.array(lines).reshape(len(nodes), values.shape[1])
