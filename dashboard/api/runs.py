@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flask import Blueprint, Response, request
 
-from dashboard.api import parameters
+from dashboard.api import parameters, run_csv
 from dashboard.api.notes import Annotations
 from dashboard.api.parameters import ParameterError
 from dashboard.api.routes import answer, arguments
@@ -47,6 +47,14 @@ def register(routes: Blueprint, sources: Sources, numbers: RunNumbers) -> None:
     def get_run(number: int) -> Response:
         given = arguments(("start", "end"))
         return answer(one(sources, numbers, known(number), given))
+
+    @routes.get("/runs/<int:number>/summary.csv")
+    def get_summary(number: int) -> Response:
+        found = one(sources, numbers, known(number), arguments(("start", "end")))
+        name = f"run-{number}-summary.csv"
+        response = Response(b"".join(run_csv.rows(found)), content_type="text/csv; charset=utf-8")
+        response.headers.update({"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"})
+        return response
 
     @routes.get("/runs/<int:number>/charts")
     def get_charts(number: int) -> Response:

@@ -127,12 +127,14 @@ def explore(run: Mapping[str, Any], stretch: Sequence[int]) -> Component:
     return dcc.Link("Open in Explore", href=f"/explore?{urlencode(query, safe=',')}", className="plain")
 
 
-def files(stretch: Sequence[int]) -> list[Component]:
-    """The run or its stretch as files, with every sample of its metrics."""
+def files(run: Mapping[str, Any], stretch: Sequence[int]) -> list[Component]:
+    """The run or its stretch as files: its numbers, and every sample of its metrics."""
     query = urlencode(
         {"metric": ",".join(one.name for one in EXPORTED), "start": stretch[0], "end": stretch[1], "raw": 1}, safe=","
     )
-    return [
+    part = urlencode({"start": stretch[0], "end": stretch[1]})
+    numbers = f"/api/v1/runs/{run['id']}/summary.csv?{part}"
+    return [html.A("Numbers", href=numbers, className="plain", title="The numbers of this stretch as CSV")] + [
         html.A(label, href=f"/api/v1/export.{form}?{query}", className="plain", title="Every sample of this stretch")
         for label, form in (("CSV", "csv"), ("Parquet", "parquet"))
     ]
@@ -151,7 +153,12 @@ def head(found: Answer) -> Component:
         [html.Time("", **{"data-instant": str(run["start"])}), " – ", *until, f" · {why}"], className="dimmed"
     )
     way = html.Div(
-        [explore(run, found["stretch"]), *files(found["stretch"]), report(run), dcc.Link("All runs", href="/runs")],
+        [
+            explore(run, found["stretch"]),
+            *files(run, found["stretch"]),
+            report(run),
+            dcc.Link("All runs", href="/runs"),
+        ],
         className="neighbours",
     )
     return html.Div(

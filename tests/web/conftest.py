@@ -35,6 +35,11 @@ class Web:
         return build(self.process, pages=False)
 
     @cached_property
+    def pages(self) -> FlaskClient:
+        """A client of the server with its pages."""
+        return build(self.process).test_client()
+
+    @cached_property
     def client(self) -> FlaskClient:
         """A client of it that needs no socket."""
         return self.server.test_client()
