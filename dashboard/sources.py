@@ -150,11 +150,11 @@ class Sources:
 
     def step_ms(self) -> int:
         """The nominal interval: the shortest that any target is read with."""
-        return min((target.interval_ms for target in self.store.targets()), default=DEFAULT_STEP_MS)
+        return min(self.store.steps_ms(), default=DEFAULT_STEP_MS)
 
     def slowest_ms(self) -> int:
         """The longest nominal interval that any target is read with."""
-        return max((target.interval_ms for target in self.store.targets()), default=DEFAULT_STEP_MS)
+        return max(self.store.steps_ms(), default=DEFAULT_STEP_MS)
 
     def deployments(self) -> list[str]:
         """Names of the deployments seen lately."""

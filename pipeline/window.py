@@ -193,8 +193,7 @@ def _cut(blocks: list[Block], start_ms: float | None, end_ms: float | None) -> C
 def _assemble(
     chosen: list[tuple[str, Cut]], metrics: frozenset[str], intervals: Mapping[str, int], plans: Plans
 ) -> Frame:
-    read = [block.ticks[low:high] for _, cut in chosen for block, low, high in cut]
-    ticks = np.unique(np.concatenate(read)) if read else np.zeros(0, np.int64)
+    ticks = _union([np.concatenate([block.ticks[low:high] for block, low, high in cut]) for _, cut in chosen])
     picked = [(target, cut, _pick(cut, metrics, plans)) for target, cut in chosen]
     series = tuple(one for _, _, rows in picked for one in rows)
     values = np.full((len(series), len(ticks)), np.nan)
@@ -208,6 +207,16 @@ def _assemble(
         if rows:
             _fill(cut, ticks, rows, lambda series: plans.of(series, metrics), values[mine], at_ms[mine])
     return Frame(ticks, series, values, at_ms, np.zeros(values.shape, bool), gap_ms)
+
+
+def _union(read: list[Ints]) -> Ints:
+    """All ticks, rising; nearly always those of each target, which need not be sorted then."""
+    if not read:
+        return np.zeros(0, np.int64)
+    first = read[0]
+    if (np.diff(first) > 0).all() and all(np.array_equal(first, one) for one in read[1:]):
+        return first
+    return np.unique(np.concatenate(read))
 
 
 def _pick(cut: Cut, metrics: frozenset[str], plans: Plans) -> Mapping[Series, int]:
@@ -236,6 +245,9 @@ def _fill(
         places, own = plan(block.series)
         if not places:
             continue
+        if len(places) == 1 and own is rows:
+            values[0, columns] = block.values[low:high, places[0]]
+            continue
         read = block.values[low:high, places].T
         if own is rows:
             values[:, columns] = read
@@ -246,6 +258,8 @@ def _fill(
 
 def _columns(ticks: Ints, own: Ints) -> Ints | slice:
     """Places of a block's ticks among all; as a slice where they stand together, which is the cheap and usual case."""
-    places = np.searchsorted(ticks, own)
-    first, last = int(places[0]), int(places[-1])
-    return slice(first, last + 1) if last - first + 1 == len(places) else places
+    first = int(ticks.searchsorted(own[0]))
+    end = first + len(own)
+    if end <= len(ticks) and ticks[end - 1] == own[-1]:  # both rise, and all of the one are in the other
+        return slice(first, end)
+    return np.searchsorted(ticks, own)

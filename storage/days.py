@@ -6,6 +6,7 @@ in the same transaction, and what has no day is read by the hour.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,10 +15,10 @@ import numpy as np
 from sqlalchemy import BindParameter, Connection, Select, bindparam, delete, select
 
 from storage import chunks, schema
+from storage.chunks import SUM
 from storage.dialect import Dialect
-from storage.errors import StoreBroken
 from storage.sealed import CHUNK, fetched, parts
-from telemetry.frame import Floats, Ints
+from telemetry.frame import Bools, Floats, Ints
 from telemetry.summary import HOUR_MS
 
 DAY, DUE, SERIES = schema.day.c, schema.day_due.c, schema.series.c
@@ -28,6 +29,8 @@ COLUMNS = ("n", "first", "last", "min", "max", "sum", "gain", "seconds")
 ABSENT = -1.0
 """In place of n: there is no such hour."""
 SHAPE = (len(COLUMNS), HOURS)
+SIZES = tuple(8 * len(COLUMNS) * hours + SUM.size for hours in (1, HOURS))
+"""Of a day's data: one hour that stands for all of them, or all."""
 MOST_SPANS = 16
 """Stretches without days that are asked for one by one; of more all hours between are read."""
 
@@ -54,9 +57,10 @@ class Days:
 
     def without(self, numbers: Collection[int]) -> Days:
         """All but those of these series."""
-        if not numbers:
-            return self
-        kept = ~np.isin(self.series, list(numbers))
+        return self.where(~np.isin(self.series, list(numbers))) if numbers else self
+
+    def where(self, kept: Bools) -> Days:
+        """Some of them."""
         return Days(self.series[kept], self.day[kept], self.cells[kept])
 
 
@@ -98,27 +102,32 @@ def packed(rows: Sequence[Sequence[Any]], day: int) -> Iterator[dict[str, Any]]:
 
 def read(connection: Connection, numbers: Sequence[int], first: int, last: int) -> Days:
     """What there is of these series in the days first … last (starts). A damaged one is as good as none."""
-    keys: list[tuple[int, int]] = []
-    data: list[bytes] = []
-    for some in parts(numbers):
-        for number, day, blob in fetched(connection, DAYS, {"first": first, "last": last, "some": some}):
-            found = _whole(blob)
-            if found is not None:
-                keys.append((number, day))
-                data.append(found)
-    of = np.array(keys, dtype=np.int64).reshape(len(keys), 2)
-    return Days(of[:, 0], of[:, 1], np.frombuffer(b"".join(data), dtype="<f8").reshape(len(keys), *SHAPE))
+    asked = {"first": first, "last": last}
+    rows = [row for some in parts(numbers) for row in fetched(connection, DAYS, {**asked, "some": some})]
+    sizes: dict[int, list[tuple[int, int, bytes]]] = {size: [] for size in SIZES}
+    for row in rows:
+        if (size := len(row[2])) in sizes:
+            sizes[size].append(row)
+    found = [_unpacked(some, size) for size, some in sizes.items() if some]
+    if len(found) == 1:
+        return found[0]
+    none = np.zeros(0, np.int64)
+    return Days(
+        np.concatenate([none, *(one.series for one in found)]),
+        np.concatenate([none, *(one.day for one in found)]),
+        np.concatenate([np.zeros((0, *SHAPE)), *(one.cells for one in found)]),
+    )
 
 
-def _whole(blob: bytes) -> bytes | None:
-    """The numbers of a row; an hour that stands for all of them stands there once."""
-    try:
-        data = chunks.checked(blob, "a day")
-    except StoreBroken:
-        return None
-    if len(data) == 8 * len(COLUMNS):
-        return b"".join(data[at : at + 8] * HOURS for at in range(0, len(data), 8))
-    return data if len(data) == 8 * len(COLUMNS) * HOURS else None
+def _unpacked(rows: Sequence[tuple[int, int, bytes]], size: int) -> Days:
+    """Rows whose data is so long: all hours of each column, or one that stands for all."""
+    keys = np.array([row[:2] for row in rows], dtype=np.int64)
+    data = np.frombuffer(b"".join([row[2] for row in rows]), dtype=np.uint8).reshape(len(rows), size)
+    sums = np.array([zlib.crc32(row[2][: -SUM.size]) for row in rows], dtype=np.uint32)
+    words = np.ascontiguousarray(data[:, : -SUM.size]).view("<f8").reshape(len(rows), len(COLUMNS), -1)
+    sound = np.ascontiguousarray(data[:, -SUM.size :]).view("<u4")[:, 0] == sums
+    whole = Days(keys[:, 0], keys[:, 1], np.broadcast_to(words, (len(rows), *SHAPE)))
+    return whole if sound.all() else whole.where(sound)
 
 
 def wrong(connection: Connection, numbers: Sequence[int | str], day: int) -> Iterator[int]:

@@ -40,6 +40,15 @@ GIVEN_UP = (
 LATE_HOURS = select(CLOCK.hour).where(LATE, CLOCK.hour >= FROM, CLOCK.hour <= TO).distinct().order_by(CLOCK.hour)
 SEALED_FOR = select(CLOCK.target).where(CLOCK.hour == bindparam("hour"))
 FIRST_ROW = FIRST.where(HOT.tick >= FROM, HOT.tick <= TO)
+NEWEST_COMMIT, OLDEST_COMMIT = select(func.max(LOG.sequence)), select(func.min(LOG.sequence))
+COMMITTED = (
+    select(LOG.sequence).where(LOG.sequence > bindparam("after"), LOG.first_tick <= TO, LOG.last_tick >= FROM).limit(1)
+)
+ROW_OF = (
+    select(HOT.tick)
+    .where(HOT.tick >= FROM, HOT.tick <= TO, HOT.target.in_(bindparam("names", expanding=True)))
+    .limit(1)
+)
 GONE = func.sum(case((CLOCK.codec == FORGOTTEN, 1), else_=0))
 STATES = (
     select(CLOCK.hour, func.count(), func.sum(CLOCK.n), func.min(CLOCK.first_tick), func.max(CLOCK.last_tick), GONE)
@@ -149,10 +158,10 @@ class Unsealed:
             known = self._without.get(hour)
         if known is not None and missing <= known[1] and not _committed(connection, hour, known[0]):
             return False
-        sequence = connection.scalar(select(func.max(LOG.sequence))) or 0
-        rows = select(HOT.tick).where(HOT.tick >= hour, HOT.tick < hour + HOUR_MS)
+        sequence = connection.scalar(NEWEST_COMMIT) or 0
         if len(missing) < AT_ONCE:
-            found = connection.execute(rows.where(HOT.target.in_(sorted(missing))).limit(1)).first() is not None
+            asked = {"first": hour, "last": hour + HOUR_MS - 1, "names": sorted(missing)}
+            found = connection.scalar(ROW_OF, asked) is not None
         else:
             found = bool(_present(connection, hour, set(missing)))
         with self._lock:
@@ -166,11 +175,11 @@ class Unsealed:
 
 def _committed(connection: Connection, hour: int, sequence: int) -> bool:
     """Whether rows of the hour may have come since a commit: the log of commits is shortened at its old end."""
-    oldest = connection.scalar(select(func.min(LOG.sequence)))
+    oldest = connection.scalar(OLDEST_COMMIT)
     if oldest is None or oldest > sequence + 1:
         return True
-    query = select(LOG.sequence).where(LOG.sequence > sequence, LOG.first_tick < hour + HOUR_MS, LOG.last_tick >= hour)
-    return connection.execute(query.limit(1)).first() is not None
+    asked = {"after": sequence, "first": hour, "last": hour + HOUR_MS - 1}
+    return connection.scalar(COMMITTED, asked) is not None
 
 
 def _present(connection: Connection, hour: int, names: set[str]) -> set[str]:

@@ -176,6 +176,14 @@ def episodes(connection: Connection, deployment: str, start: int, end: int) -> l
     return [Episode(*found) for found in connection.execute(query.order_by(table.end_ms, table.start_ms))]
 
 
+STEPS = select(schema.target.c.interval_ms).distinct()
+
+
+def steps_ms(connection: Connection) -> list[int]:
+    """The nominal intervals that targets are read with, each once, rising."""
+    return sorted(connection.scalars(STEPS))
+
+
 def targets(connection: Connection) -> list[TargetRow]:
     """Current state of every target, by name."""
     found = connection.execute(select(schema.target).order_by(schema.target.c.name))

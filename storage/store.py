@@ -288,6 +288,11 @@ class Store(RunStore, AlertStore):
         with self._database.reading() as connection:
             return read.targets(connection)
 
+    def steps_ms(self) -> list[int]:
+        """The nominal intervals that targets are read with, in milliseconds, each once, rising."""
+        with self._database.reading() as connection:
+            return read.steps_ms(connection)
+
     def enqueue(self, kind: str, payload: Mapping[str, Any], now_ms: int) -> int:
         """Ask the collector for something; the command's number."""
         return asks.enqueue(self._database, kind, payload, now_ms)

@@ -39,6 +39,8 @@ class Grid:
 
     def take(self, rows: Sequence[int]) -> Grid:
         """These rows, in this order."""
+        if list(rows) == list(range(len(self.series))):
+            return self
         index = np.asarray(rows, dtype=np.intp)
         kept = {name: getattr(self, name)[index] for name in (*MEASURES, "before_count", "before_last")}
         return replace(self, series=tuple(self.series[row] for row in rows), **kept)
@@ -67,9 +69,14 @@ def lay_out(
     inside = (place >= 0) & (place <= count * per_bin) & (hours <= span[1])
     first = np.maximum(np.arange(count) * per_bin, skipped)
     laid, before = {}, {}
+    mine, told, where = (
+        together(np.array(rows, dtype=np.intp)),
+        together(np.flatnonzero(inside)),
+        together(place[inside]),
+    )
     for name in MEASURES:
         flat = np.full((len(rows), count * per_bin + 1), 0.0 if name == "count" else np.nan)
-        flat[:, place[inside]] = getattr(summaries, name)[list(rows)][:, inside]
+        flat[:, where] = getattr(summaries, name)[mine][:, told]
         before[name] = flat[:, first]
         flat[:, 1 : skipped + 1] = 0.0 if name == "count" else np.nan
         laid[name] = flat[:, 1:].reshape(len(rows), count, per_bin)
@@ -78,6 +85,14 @@ def lay_out(
     over = np.full(starts.shape, HOUR_MS) if until_ms is None else np.clip(until_ms - starts, 0, HOUR_MS)
     series = tuple(summaries.series[row] for row in rows)
     return Grid(series, t_ms, over / 1000.0, **laid, before_count=before["count"], before_last=before["last"])
+
+
+def together(places: Ints) -> Ints | slice:
+    """Places as a slice where they stand together, which is looked at without a copy."""
+    count = len(places)
+    if count and places[-1] - places[0] + 1 == count and (np.diff(places) == 1).all():
+        return slice(int(places[0]), int(places[0]) + count)
+    return places
 
 
 def least(values: Floats, axis: int = -1) -> Floats:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from telemetry import far
 from telemetry.counters import NOMINAL_PER_GAP
-from telemetry.frame import Floats
-from telemetry.grid import MEASURES
+from telemetry.frame import Floats, Ints
+from telemetry.grid import MEASURES, together
 from telemetry.model import Series
 from telemetry.query import Query
 from telemetry.source import Source
@@ -66,8 +67,21 @@ def joined(known: Sequence[Summaries], fresh: Sequence[Summaries], anew: set[int
             rows.setdefault(series, len(rows))
     found = {name: np.full((len(rows), len(hours)), 0.0 if name == "count" else np.nan) for name in MEASURES}
     for place, part in enumerate(parts):
-        kept = np.array([place >= len(known) or int(hour) not in anew for hour in part.hours], dtype=bool)
-        at = np.ix_([rows[series] for series in part.series], np.searchsorted(hours, part.hours[kept]))
+        kept = _but(part.hours, anew if place < len(known) else set())
+        at = _block([rows[series] for series in part.series], np.searchsorted(hours, part.hours[kept]))
         for name, values in found.items():
             values[at] = getattr(part, name)[:, kept]
     return Summaries(hours, tuple(rows), **found)
+
+
+def _but(hours: Ints, anew: set[int]) -> Ints | slice:
+    """Places of all hours but these."""
+    return together(np.array([at for at, hour in enumerate(hours.tolist()) if hour not in anew], dtype=np.intp))
+
+
+def _block(rows: Sequence[int], columns: Ints) -> tuple[Any, ...]:
+    """Index of these rows and columns; as slices where they stand together, which is copied in a tenth of the time."""
+    mine, where = together(np.array(rows, dtype=np.intp)), together(columns)
+    if isinstance(mine, slice) or isinstance(where, slice):
+        return mine, where
+    return np.ix_(mine, where)
