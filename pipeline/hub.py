@@ -28,6 +28,7 @@ from pipeline.writer import Draft, Work
 from runs.sights import speculative_text
 from storage.intervals import OWN_FACT
 from storage.records import Batch, Episode, Event, Fact, TargetRow
+from telemetry.counters import Step
 from telemetry.frame import Floats
 from telemetry.model import Series
 from telemetry.phases import Judgement, Surroundings
@@ -184,7 +185,13 @@ class Hub:
             self.learn_facts(sample.target, {STARTED_FACT: f"{sample.started_s:.3f}"}, sample.tick)
         around, restarted = self._surroundings(tick), sample.restarted
         judgements = self.judge.page(
-            sample.target, sample.layout, sample.values, sample.at_ms, restarted=restarted, around=around
+            sample.target,
+            sample.layout,
+            sample.values,
+            sample.at_ms,
+            restarted=restarted,
+            around=around,
+            leapt=any(offset.reason == Step.LEVEL.value for offset in sample.offsets),
         )
         series = self._with_phases(sample, judgements)
         phases = [float(judgement.phase.value) for judgement in judgements.values()]

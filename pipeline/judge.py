@@ -46,7 +46,9 @@ def places(layout: Layout) -> Places:
     return found
 
 
-def engine_reading(where: Mapping[str, int], values: Floats, at_ms: float, restarted: bool) -> EngineReading:
+def engine_reading(
+    where: Mapping[str, int], values: Floats, at_ms: float, *, restarted: bool, leapt: bool = False
+) -> EngineReading:
     """One engine's part of a page's values; what is not offered or not a number is None."""
 
     def value(metric: Metric) -> float | None:
@@ -55,7 +57,7 @@ def engine_reading(where: Mapping[str, int], values: Floats, at_ms: float, resta
 
     read = {name: value(metric) for name, metric in READS.items()}
     asleep = (value(engine.SLEEP_STATE) or 0) > 0
-    return EngineReading(at_ms, **read, asleep=asleep, restarted=restarted)
+    return EngineReading(at_ms, **read, asleep=asleep, restarted=restarted, leapt=leapt)
 
 
 @dataclass
@@ -67,14 +69,23 @@ class Judge:
     latest: dict[EngineId, Judgement] = field(default_factory=dict)
 
     def page(
-        self, target: str, layout: Layout, values: Floats, at_ms: float, *, restarted: bool, around: Surroundings
+        self,
+        target: str,
+        layout: Layout,
+        values: Floats,
+        at_ms: float,
+        *,
+        restarted: bool,
+        around: Surroundings,
+        leapt: bool = False,
     ) -> dict[EngineId, Judgement]:
         """Judge the engines of one page."""
         if target not in self._places or self._places[target][0] is not layout:
             self._places[target] = (layout, places(layout))
         found: dict[EngineId, Judgement] = {}
         readings = {
-            one: engine_reading(where, values, at_ms, restarted) for one, where in self._places[target][1].items()
+            one: engine_reading(where, values, at_ms, restarted=restarted, leapt=leapt)
+            for one, where in self._places[target][1].items()
         }
         for one, reading in readings.items():
             found[one] = self._judges.setdefault(one, EngineJudge()).read(reading, around)

@@ -36,7 +36,8 @@ class Phase(Enum):
 class EngineReading:
     """One successful reading of an engine; None is "not offered" or "not known".
 
-    Token counts and sums are unwrapped counters; at_ms is when they were true.
+    Token counts and sums are unwrapped counters; at_ms is when they were true. leapt: a counter is at another level
+    (`counters.Step`), so that nothing follows from what it gained since the reading before.
     """
 
     at_ms: float
@@ -50,6 +51,11 @@ class EngineReading:
     running: float | None = None
     asleep: bool = False
     restarted: bool = False
+    leapt: bool = False
+
+    def without_counts(self) -> EngineReading:
+        """The same, none of its counters known."""
+        return EngineReading(self.at_ms, running=self.running, asleep=self.asleep, restarted=self.restarted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +109,8 @@ class EngineJudge:
             return self._phase(now, around, None)
         if now.restarted:
             self._moved_ms, self._episode_end_ms, self._idle_ms = None, None, before.at_ms
+        if now.leapt:
+            before = before.without_counts()
         finished = self._episode(before, now)
         if _grew(before.generation, now.generation) and (now.at_ms - before.at_ms <= DECODING_MS or now.running):
             self._moved_ms = now.at_ms  # after a longer silence only running requests show that it was not long ago

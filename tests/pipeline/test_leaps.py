@@ -57,3 +57,27 @@ def test_a_level_that_stays_and_one_that_goes(stage: Stage, store: Store) -> Non
     assert known(frame) == [0, 50, 100, 150, None, 150, 200, 250, 300, 450, 500, 550, 600, 650]
     assert frame.ticks[frame.breaks[0]].tolist() == frame.ticks[[5, 9]].tolist()
     assert peak(frame) == pytest.approx(50.0)
+
+
+PROMPTS = (
+    'vllm:prompt_tokens_total{{engine="0",model_name="org/m"}} {prompts}\n'
+    'vllm:prompt_tokens_by_source_total{{engine="0",model_name="org/m",source="local_compute"}} {prompts}\n'
+    'vllm:time_to_first_token_seconds_sum{{engine="0",model_name="org/m"}} {first}\n'
+    'vllm:time_to_first_token_seconds_count{{engine="0",model_name="org/m"}} {count}\n'
+    'vllm:num_requests_running{{engine="0",model_name="org/m"}} 1\n'
+)
+
+
+def test_prefills_while_a_counter_was_at_another_level_are_not_told_as_one(stage: Stage, store: Store) -> None:
+    """A prefill of 1,000 tokens and a second, every five seconds; the counters are 10¹² too high for a while."""
+
+    async def story(stage: Stage) -> None:
+        for second in range(1, 31):
+            done = second // 5
+            up = LEVEL if 12 <= second < 23 else 0
+            stage.body = PROMPTS.format(prompts=7000 + 1000 * done + up, first=9.0 + done, count=9 + done).encode()
+            await stage.tick(second)
+
+    stage.play(story)
+    told = [(one.end_ms // 1000, one.tokens) for one in store.episodes("m", 0, 10**12)]
+    assert told == [(5, 1000), (10, 1000), (15, 1000), (20, 1000), (25, 1000), (30, 1000)]

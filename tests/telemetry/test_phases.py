@@ -185,3 +185,14 @@ def test_a_restart_ends_decoding() -> None:
     story.at(0)
     assert story.at(1, generation=10).phase is Phase.DECODING
     assert story.at(2, restarted=True, running=0).phase is Phase.IDLE
+
+
+def test_nothing_follows_from_what_a_counter_gained_by_another_level() -> None:
+    """The prompt tokens of three prefills, told at once when the counter is back: no prefill of a second."""
+    story = Story(running=0)
+    story.at(0)
+    told = story.at(1, prompt=9000, computed=9000, generation=500, ttft_sum=1.0, ttft_count=1, leapt=True)
+    assert (told.finished, told.phase) == (None, Phase.IDLE)
+    told = story.at(2, prompt=9100, computed=9100, leapt=False)
+    assert told.finished is not None
+    assert told.finished.tokens == 100
