@@ -47,20 +47,21 @@ class Limits(NamedTuple):
 
 
 GAUGES: dict[Unit, Limits] = {
-    Unit.BYTES: Limits(0.0, 1e16),
-    Unit.CELSIUS: Limits(-100.0, 1000.0),
+    Unit.BYTES: Limits(0.0, 1e15),
+    Unit.CELSIUS: Limits(-60.0, 200.0),
     Unit.COUNT: Limits(0.0, 1e15),
-    Unit.HERTZ: Limits(0.0, 1e12),
+    Unit.HERTZ: Limits(0.0, 1e10),
     Unit.NETWORK_BYTES_PER_SECOND: Limits(0.0, 1e12),
     Unit.RATIO: Limits(0.0, 1.05),
     Unit.REQUESTS: Limits(0.0, 1e7),
-    Unit.SECONDS: Limits(0.0, 1e12),
+    Unit.SECONDS: Limits(0.0, 1e10),
     Unit.TOKENS: Limits(0.0, 1e12),
     Unit.TOKENS_PER_SECOND: Limits(0.0, 1e7),
     Unit.TOKENS_PER_STEP: Limits(0.0, 1e6),
-    Unit.WATTS: Limits(0.0, 1e5),
+    Unit.WATTS: Limits(0.0, 2e4),
 }
-"""A ratio may be a little over 1, by rounding."""
+"""Of one device, engine or node. A ratio may be a little over 1, by rounding; a sensor that is not there likes to say
+255, or what fills its bits."""
 RATES: dict[tuple[Scope, Unit], float] = {
     (Scope.ENGINE, Unit.COUNT): 1e6,
     (Scope.ENGINE, Unit.REQUESTS): 1e6,
