@@ -213,7 +213,7 @@ class Settings:
     )
     demo_seed: int = _setting(
         number(0, 2**31 - 1, whole=True),
-        1,
+        1964,
         "Seed of the simulated cluster: same seed, same course.",
         ("demo",),
         "--seed",

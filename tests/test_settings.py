@@ -24,7 +24,7 @@ def test_defaults(tmp_path: Path) -> None:
     assert (found.nodes, found.engines, found.deployments, found.allowed_hosts) == ({}, {}, {}, ())
     assert (found.token_file, found.discover, found.log_level) == (None, True, "info")
     assert (found.agent_host, found.agent_port, found.agent_root) == ("127.0.0.1", 9810, "/")
-    assert (found.demo_nodes, found.demo_speed, found.demo_seed, found.demo_control_url) == (16, 1.0, 1, None)
+    assert (found.demo_nodes, found.demo_speed, found.demo_seed, found.demo_control_url) == (16, 1.0, 1964, None)
     assert found.origin == {}
 
 
