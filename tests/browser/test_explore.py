@@ -129,6 +129,38 @@ def test_the_legend_isolates_and_hides(site: Site, open_page: Open) -> None:
     expect(page.locator(".explore-legend tr[data-hidden]")).to_have_count(0)
 
 
+def test_a_node_that_is_isolated_is_isolated_in_every_chart(site: Site, open_page: Open) -> None:
+    cages = "interconnect_transmit_bytes_per_second"
+    page = opened(
+        open_page, f"{site.address}/explore?metric=gpu_power_watts,{cages},decode_tokens_per_second&start=-5m"
+    )
+    row(page, "spark-02").locator(".explore-name").click()
+    left = page.locator(f'[data-metric="{cages}"] .explore-legend tbody tr:not([data-hidden])')
+    expect(left.locator(".explore-name")).to_have_text(["spark-02 p0", "spark-02 p1"])
+    expect(row(page, "head", "decode_tokens_per_second")).not_to_have_attribute("data-hidden", "true")
+    row(page, "spark-03 p1", cages).locator(".explore-name").click()
+    expect(left.locator(".explore-name")).to_have_text(["spark-03 p1"])
+    expect(page.locator('[data-metric="gpu_power_watts"] tbody tr:not([data-hidden]) .explore-name')).to_have_text(
+        ["spark-03"]
+    )
+
+
+def test_a_large_readout_hides_no_line(site: Site, open_page: Open) -> None:
+    page = opened(open_page, f"{site.address}/explore")
+    plot = page.locator('[data-metric="gpu_power_watts"] .explore-over')
+    box = plot.bounding_box()
+    assert box is not None
+    plot.hover(position={"x": 100, "y": 20})
+    readout = page.locator(".explore-readout")
+    expect(readout).to_be_visible()
+    place = readout.bounding_box()
+    assert place is not None
+    assert place["width"] > 320
+    assert place["x"] + place["width"] == pytest.approx(1440 - 16, abs=1)
+    plot.hover(position={"x": box["width"] - 12, "y": 20})
+    page.wait_for_function("() => document.querySelector('.explore-readout').getBoundingClientRect().left < 500")
+
+
 def test_metrics_are_found_by_words_and_keys(site: Site, open_page: Open) -> None:
     page = opened(open_page, site.address + POWER)
     page.get_by_role("button", name="+ Metric").click()

@@ -188,6 +188,15 @@ CASES: list[tuple[str, str, Any]] = [
      "a and 2 more, gpu 0"),
     ("scopes", "m.scopeWords({ nodes: [], engines: [], deployments: [], labels: {} })", "everything"),
     ("readout", "m.said([1, 2, 3, 4].map((n) => ({ text: String(n), span: '!' })), false)", "1 · 2 · 3 …"),
+    # Small: beside the crosshair. Large: over the legends at the right; else left of the crosshair, at most by the plot.
+    ("readout", "[[100, 200], [900, 200], [100, 500], [950, 500], [950, 950]].map(([x, width]) =>"
+     " m.leftOf(x, { width, height: 100 }, { left: 30 }, 1440))", [116, 684, 924, 30, -16]),
+    ("readout", "m.leftOf(100, { width: 200, height: 161 }, { left: 30 }, 1440)", 1224),
+    ("lines", "(['spark-1', 'spark-1 p0', 'spark-2 p0', 'spark', 'x']).map((name) => {"
+     " const lines = [['spark-1 p0', 'spark-1'], ['spark-1 p1', 'spark-1'], ['spark-2', 'spark-2'], ['all', undefined]]"
+     ".map(([name, target]) => ({ name, labels: { target } })); const means = m.ofName(lines, name);"
+     " return means && lines.filter(means).map((line) => line.name); })",
+     [["spark-1 p0", "spark-1 p1"], ["spark-1 p0"], ["spark-2"], None, None]),
     ("readout", "m.said([{ text: '1', span: ' (0 – 2)' }], true)", "1 (0 – 2)"),
     ("link", "m.rangeOf(['2026-11-26T22:00:00', '2026-11-26 22:15:00'], false)", {"start": "-900s"}),
     ("link", "m.rangeOf(['2026-11-26T22:00:00', '2026-11-26 22:15:00.5'], true)",

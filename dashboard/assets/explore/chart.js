@@ -9,7 +9,7 @@ import { Feed } from "./feed.js";
 import { text } from "./format.js";
 import { frame } from "./frame.js";
 import { Legend } from "./legend.js";
-import { at, linesOf } from "./lines.js";
+import { at, linesOf, ofName } from "./lines.js";
 import { drawOver } from "./over.js";
 import { Pointer } from "./pointer.js";
 import { lengthText, ticks } from "./time.js";
@@ -148,9 +148,8 @@ export class Chart {
 
   // Lines that the legend has not taken away.
   shown(lines = this.lines) {
-    const { only, hide } = this.explorer.view;
-    const isolated = only && this.lines.some((line) => line.name === only);
-    return lines.filter((line) => (isolated ? line.name === only : !hide.includes(line.name)));
+    const { only, hide } = this.explorer.view, isolated = only && ofName(this.lines, only);
+    return lines.filter((line) => (isolated ? isolated(line) : !hide.includes(line.name)));
   }
 
   get bin() {

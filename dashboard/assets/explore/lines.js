@@ -58,6 +58,13 @@ export function nameSeries(answer, total) {
   return answer.series.map((one) => nameOf(one.labels, keys, total));
 }
 
+// Which lines an isolated name means in a chart: the line of that name; where there is none, those of its node or engine,
+// as a node's cages are where the node was isolated, and the node where one of its cages was. null where it means nothing.
+export function ofName(lines, name) {
+  const meant = [(line) => line.name === name, ({ labels }) => labels.target === name, ({ labels }) => labels.target && name.startsWith(`${labels.target} `)];
+  return meant.find((means) => lines.some(means)) ?? null;
+}
+
 // Several answers to one question (one per scope) as one.
 export function joined(answers) {
   if (answers.length === 1) return answers[0];

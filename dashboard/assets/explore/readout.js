@@ -3,7 +3,7 @@
 import { element, setText } from "../live/dom.js";
 import { instantText, lengthText } from "./time.js";
 
-const MOST_ROWS = 17, MOST_LINES = 3, EDGE = 16;
+const MOST_ROWS = 17, MOST_LINES = 3, EDGE = 16, SMALL = { width: 320, height: 160 };
 
 // The values of one target's lines in one cell. single: the only chart has room for the span of a bin.
 export function said(lines, single) {
@@ -66,12 +66,21 @@ export class Readout {
     this.table.replaceChildren(head, ...rows);
   }
 
-  // Beside the crosshair, on the side with more room; on a phone at the bottom (by the style sheet).
+  // A small one beside the crosshair, on the side with more room. A large one would hide the lines that are read: it stands
+  // over the legends, or on the other side where it would reach the crosshair. On a phone at the bottom (by the style sheet).
   put(instant, chart) {
     const [start, end] = chart.explorer.span, plot = chart.over.getBoundingClientRect(), size = this.box.getBoundingClientRect();
-    const x = plot.left + ((instant - start) / (end - start)) * plot.width, left = x > innerWidth / 2;
+    const x = plot.left + ((instant - start) / (end - start)) * plot.width;
     const top = Math.min(Math.max(plot.top, 56), Math.max(innerHeight - size.height - 8, 56));
-    this.box.style.left = `${Math.max(left ? x - size.width - EDGE : x + EDGE, 8)}px`;
+    this.box.style.left = `${Math.max(leftOf(x, size, plot, innerWidth), 8)}px`;
     this.box.style.top = `${top}px`;
   }
+}
+
+// Where the readout's left edge is, for a crosshair at x.
+export function leftOf(x, size, plot, width) {
+  const small = size.width <= SMALL.width && size.height <= SMALL.height;
+  if (small) return x > width / 2 ? x - size.width - EDGE : x + EDGE;
+  const over = width - size.width - EDGE;
+  return x + EDGE <= over ? over : Math.min(plot.left, x - size.width - EDGE);
 }
