@@ -17,6 +17,8 @@ from telemetry import formatting
 from telemetry.model import Unit
 
 HEIGHT = 100.0
+HEADROOM = 1.04
+"""So that a line at its highest is not cut in half."""
 MOST_MARKS = 40
 ROW_PX = 16
 MOST_OF_IT = 0.9
@@ -73,7 +75,7 @@ class Figures:
     def _line(self, line: Line) -> Html:
         axis = formatting.AXES[line.unit]
         known = [value for value in line.values if value is not None]
-        top, ticks = nice(max(known) * axis.scale)
+        top, ticks = nice(max(known) * axis.scale * HEADROOM)
         heights = [None if value is None else value * axis.scale / top * HEIGHT for value in line.values]
         colour = f"var(--{line.colour})"
         shapes = _bars(heights, colour) if line.bars else _curve(heights, colour)

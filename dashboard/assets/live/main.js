@@ -134,7 +134,7 @@ function watch() {
 
 // Links made here behave like Dash's own: a page change without a reload.
 document.addEventListener("click", (event) => {
-  const link = event.target.closest?.("a.tile, a.inside, .fragment a[href^='/']");
+  const link = event.target.closest?.("a.tile, a.inside, .fragment a[href^='/']:not([href^='/api/'])");
   if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey) return;
   event.preventDefault();
   history.pushState({}, "", link.href);
