@@ -23,10 +23,15 @@ HEADS = {
 }
 
 
+def shown(value: float | None, unit: Unit) -> str:
+    """A value with its unit, which no line break parts from it."""
+    number, word = formatting.show(value, unit)
+    return number + formatting.beside(word)
+
+
 def percent(share: float | None) -> str:
     """A share without its sign."""
-    number, unit = formatting.show(None if share is None else abs(share), Unit.RATIO)
-    return number + formatting.beside(unit)
+    return shown(None if share is None else abs(share), Unit.RATIO)
 
 
 def whole(share: float) -> str:
@@ -75,8 +80,8 @@ def body(found: Verdict, pair: tuple[str, str]) -> str:
 def _short(found: Verdict) -> str:
     blocks, lengths = found.blocks or (0.0, 0.0), found.block_s or (0.0, 0.0)
     fewest = min(range(2), key=lambda place: blocks[place])
-    length = formatting.text(lengths[fewest], Unit.SECONDS)
-    wait = formatting.text(found.wait_s, Unit.SECONDS)
+    length = shown(lengths[fewest], Unit.SECONDS)
+    wait = shown(found.wait_s, Unit.SECONDS)
     count = "1 independent block" if round(blocks[fewest]) == 1 else f"{blocks[fewest]:.0f} independent blocks"
     return f"Too short to say: {count} of {length} where {NEEDED} are needed, about {wait} more at the same load."
 

@@ -169,7 +169,11 @@ class WebProcess:
         if found is None:
             return None
         told = runs_route.one(self.sources, self.run_numbers, found, given)
-        return {**told, "benchmarks": benchmark_answers.answers(self.sources, self.run_numbers, found)}
+        return {
+            **told,
+            "benchmarks": benchmark_answers.answers(self.sources, self.run_numbers, found),
+            "references": self.references(),
+        }
 
     def run_moment(self, number: str, at: str) -> Answer | None:
         """As /api/v1/runs/ID/moment."""
@@ -180,6 +184,10 @@ class WebProcess:
         if number == LIVE_RUN:
             return next(iter(self.sources.store.runs(RunFilter(live=True))), None)
         return self.sources.store.run(int(number)) if number.isdecimal() and len(number) < 10 else None
+
+    def references(self) -> list[dict[str, Any]]:
+        """Published results, as /api/v1/references tells them."""
+        return [one.to_json() for one in self.config.references]
 
     def compare(self, runs: str, align: str) -> Answer:
         """As /api/v1/compare; ParameterError with a sentence."""

@@ -8,13 +8,17 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.comparison_words import shown
 from dashboard.components.table import Row, panel, table
 from runs.references import CAVEAT
 from telemetry import formatting
 from telemetry.model import Unit
 
 SPEEDS = (("decode", "Decode"), ("peak", "Peak"), ("prefill", "Prefill"))
-HEAD = ("Published", *(label for _, label in SPEEDS), "Context", "Deployment", "Source")
+OWN = {"decode": "decode_mean", "peak": "decode_peak", "prefill": "prefill_throughput"}
+"""Entries of a run's summary that stand beside the published speeds."""
+HERE = ("", "", "measured here")
+HEAD = ("", *(label for _, label in SPEEDS), "Context", "Deployment", "Source")
 
 
 def band(found: Sequence[float] | None) -> str:
@@ -22,14 +26,26 @@ def band(found: Sequence[float] | None) -> str:
     if found is None:
         return formatting.UNKNOWN_TEXT
     low, high = found
-    text = formatting.text(high, Unit.TOKENS_PER_SECOND)
+    text = shown(high, Unit.TOKENS_PER_SECOND)
     return text if low == high else f"{formatting.show(low, Unit.TOKENS_PER_SECOND)[0]}–{text}"
 
 
-def references(found: Sequence[Mapping[str, Any]]) -> Component | None:
+Measured = tuple[str, Mapping[str, float | None]]
+"""Name of a run of our own, and its speeds by the keys of `SPEEDS`."""
+
+
+def measured(name: str, summary: Sequence[Mapping[str, Any]]) -> Measured:
+    """A run's own speeds, from its summary."""
+    speed = next((one["entries"] for one in summary if one["key"] == "speed"), ())
+    values = {one["key"]: one["value"] for one in speed if not one.get("of")}
+    return name, {key: values.get(OWN[key]) for key, _ in SPEEDS}
+
+
+def references(found: Sequence[Mapping[str, Any]], own: Sequence[Measured] = ()) -> Component | None:
     """The panel; None where there is nothing published to show. found: as /api/v1/references tells them."""
     if not found:
         return None
+    here = [Row(html.Span(name), [*(_point(speeds[key]) for key, _ in SPEEDS), *HERE]) for name, speeds in own]
     rows = [
         Row(
             html.Span([one["name"], *([html.Small(one["note"])] if one["note"] else [])], className="reference"),
@@ -42,5 +58,9 @@ def references(found: Sequence[Mapping[str, Any]]) -> Component | None:
         )
         for one in found
     ]
-    said = html.P(f"{CAVEAT[0].upper()}{CAVEAT[1:]}.", className="note")
-    return panel("Published results", said, table(HEAD, rows, "Published results", "references"))
+    said = html.P(f"Published: {CAVEAT}.", className="note")
+    return panel("Published results", said, table(HEAD, [*here, *rows], "Published results", "references"))
+
+
+def _point(value: float | None) -> str:
+    return shown(value, Unit.TOKENS_PER_SECOND)

@@ -13,13 +13,12 @@ from dash.development.base_component import Component
 
 from dashboard.api.parameters import ParameterError
 from dashboard.comparison import ALIGNMENTS, KNOWN
-from dashboard.comparison_words import signed
+from dashboard.comparison_words import shown, signed
 from dashboard.components.fragment import fragment, serve
-from dashboard.components.references import references
+from dashboard.components.references import OWN, Measured, references
 from dashboard.components.table import Content, Row, panel, table
 from dashboard.pages.explore import configuration
 from dashboard.services import Services
-from telemetry import formatting
 from telemetry.model import Unit
 
 PATH = "/compare"
@@ -100,7 +99,7 @@ def who(found: Answer) -> list[Component]:
         marks = [word for word, on in (("compared with", place == 0), ("live", run["live"])) if on]
         chips = [html.Span(one, className="tag") for one in marks]
         name = html.Span([key, dcc.Link(run["name"], href=f"/runs/{run['id']}"), *chips])
-        length = formatting.text((run["end"] - run["start"]) / 1000, Unit.SECONDS)
+        length = shown((run["end"] - run["start"]) / 1000, Unit.SECONDS)
         instant = html.Time("", **{"data-instant": str(run["start"])})
         limit = run["limit_text"] + (f"; {run['why']}" if run["why"] and run["why"] != run["limit_text"] else "")
         rows.append(Row(name, [run["model"].rpartition("/")[2], instant, length, limit]))
@@ -145,11 +144,11 @@ def measures(own: Sequence[Mapping[str, Any]]) -> Component:
     for one in own:
         unit = Unit(one["unit"])
         name = html.Details([html.Summary(one["label"]), html.P(one["definition"])], className="definition")
-        shown = [formatting.text(value, unit) for value in one["values"]]
+        values = [shown(value, unit) for value in one["values"]]
         interval = NONE if one["low"] is None else f"{signed(one['low'])} to {signed(one['high'])}"
-        smallest = formatting.text(one["smallest"], Unit.RATIO)
+        smallest = shown(one["smallest"], Unit.RATIO)
         said = one["head"] if one["difference"] is not None else one["text"]
-        rows.append(Row(name, [*shown, signed(one["difference"]), interval, smallest, said]))
+        rows.append(Row(name, [*values, signed(one["difference"]), interval, smallest, said]))
     head = ("Measure", "First", "Second", "Difference", "95 % sure between", "Smallest to be seen", "Verdict")
     return table(head, rows, "Measures", "measures")
 
@@ -163,15 +162,15 @@ def strata(main: Mapping[str, Any]) -> list[Content]:
         Row(
             one["label"],
             [
-                *(formatting.text(value, unit) for value in one["values"]),
-                *(formatting.text(value, Unit.SECONDS) for value in one["seconds"]),
-                formatting.text(one["weight"], Unit.RATIO),
+                *(shown(value, unit) for value in one["values"]),
+                *(shown(value, Unit.SECONDS) for value in one["seconds"]),
+                shown(one["weight"], Unit.RATIO),
             ],
         )
         for one in main["strata"]
     ]
     head = ("Running", "First", "Second", "Time, first", "Time, second", "Weight")
-    shares = " and ".join(formatting.text(one, Unit.RATIO) for one in main["shares"])
+    shares = " and ".join(shown(one, Unit.RATIO) for one in main["shares"])
     said = html.P(f"Compared is {shares} of the time in which requests ran.", className="note")
     inner = [html.Summary("By number of requests running"), said, table(head, rows, "Strata", "strata")]
     return [html.Details(inner, className="strata-of")]
@@ -179,8 +178,21 @@ def strata(main: Mapping[str, Any]) -> list[Content]:
 
 def beside(found: Answer) -> list[Component]:
     """Everything else side by side."""
-    parts = [fingerprint(found), roofline(found), numbers(found), nodes(found), references(found["references"])]
+    published = references(found["references"], own(found))
+    parts = [fingerprint(found), roofline(found), numbers(found), nodes(found), published]
     return [one for one in parts if one is not None]
+
+
+def own(found: Answer) -> list[Measured]:
+    """The runs' own speeds, to stand beside published ones."""
+    lines = {one["key"]: one["values"] for one in found["table"]}
+    return [
+        (
+            run["name"],
+            {key: lines[f"speed.{name}"][place] if f"speed.{name}" in lines else None for key, name in OWN.items()},
+        )
+        for place, run in enumerate(found["runs"])
+    ]
 
 
 def fingerprint(found: Answer) -> Component:
@@ -200,7 +212,7 @@ def in_unit(text: str, unit: str | None) -> str:
     if not text:
         return "not known"
     try:
-        return text if unit is None else formatting.text(float(text), Unit(unit))
+        return text if unit is None else shown(float(text), Unit(unit))
     except ValueError:
         return text
 
@@ -214,10 +226,10 @@ def roofline(found: Answer) -> Component | None:
         Row(
             one["name"],
             [
-                formatting.text(one["step_s"], Unit.SECONDS),
-                formatting.text(one["floor_s"], Unit.SECONDS),
-                formatting.text(one["ceiling"], Unit.PER_SECOND),
-                formatting.text(one["share"], Unit.RATIO),
+                shown(one["step_s"], Unit.SECONDS),
+                shown(one["floor_s"], Unit.SECONDS),
+                shown(one["ceiling"], Unit.PER_SECOND),
+                shown(one["share"], Unit.RATIO),
                 one["why"],
             ],
         )
@@ -248,7 +260,7 @@ def line(one: Mapping[str, Any]) -> Row:
     for place, (value, difference, note) in enumerate(
         zip(one["values"], one["differences"], one["notes"], strict=True)
     ):
-        cells.append(html.Span(formatting.text(value, unit), title=note))
+        cells.append(html.Span(shown(value, unit), title=note))
         if place:
             cells.append(html.Span(signed(difference), className="dimmed"))
     name = html.Details([html.Summary(one["label"]), html.P(one["definition"])], className="definition")

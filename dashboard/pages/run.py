@@ -17,6 +17,7 @@ from dash.development.base_component import Component
 
 from dashboard.api.parameters import ParameterError
 from dashboard.components.fragment import serve
+from dashboard.components.references import measured, references
 from dashboard.components.run_entries import Entry, entries, value
 from dashboard.components.run_forms import controls
 from dashboard.components.run_moment import moment
@@ -203,7 +204,9 @@ def rest(found: Answer) -> list[Component]:
     parts = [*results(found.get("benchmarks", ())), *([each] if each is not None else [])]
     parts.append(panel("Marks and events", marks(found)))
     ran_on = panel("Ran on", fingerprint(found["fingerprint"]))
-    return [*parts, html.Div([*sections(summary), ran_on], className="sections"), controls(run)]
+    published = references(found.get("references", ()), [measured(run["name"], summary)])
+    own = html.Div([*sections(summary), ran_on], className="sections")
+    return [*parts, own, *([] if published is None else [published]), controls(run)]
 
 
 def page(number: str) -> Component:

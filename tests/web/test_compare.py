@@ -66,7 +66,7 @@ def test_verdicts_are_those_of_the_truth(web: Web) -> None:
     assert verdict(found, 3)["low"] < 0 < verdict(found, 3)["high"]
     assert verdict(found, 3)["head"].startswith("no difference larger than ")
     assert verdict(found, 4)["text"].startswith(
-        "Too short to say: 6 independent blocks of 10.0 s where 20 are needed, about 2m 20s more at the same load."
+        "Too short to say: 6 independent blocks of 10.0\u00a0s where 20 are needed, about 2m 20s more at the same load."
     )
     assert "4 in the first" in verdict(found, 5)["why"]
 

@@ -5,7 +5,8 @@ import { text, useTables } from "../explore/format.js";
 import { extent, offsets, offsetText, valueAt } from "./axis.js";
 
 const NS = "http://www.w3.org/2000/svg";
-const LEFT = 56, RIGHT = 12, TOP = 20, BOTTOM = 24, HEIGHT = 280;
+const LEFT = 56, TOP = 20, BOTTOM = 24, HEIGHT = 280, EDGE = 12, MARK = 18;
+const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 function svg(name, attributes, ...children) {
   const node = document.createElementNS(NS, name);
@@ -30,6 +31,10 @@ function path({ from_ms: from, step_ms: step, v }, x, y) {
     return (open = true);
   });
   return drawn;
+}
+
+function bandText({ name, band: [low, high], peak }) {
+  return `${name}: ${low === high ? low : `${low}–${high}`} tok/s${peak ? `, peak ${peak[1]}` : ""}, as published`;
 }
 
 export class Overlay {
@@ -87,7 +92,8 @@ export class Overlay {
   bands() {
     const key = this.curves()[0]?.published;
     if (!key) return [];
-    return this.found.references.filter((one) => one[key]).map((one) => ({ name: one.name, band: one[key], peak: one.peak }));
+    const known = this.found.references.filter((one) => one[key]).slice(0, Math.max(Math.floor(this.chart.clientWidth / 4 / MARK), 3));
+    return known.map((one, at) => ({ letter: LETTERS[at % 26], name: one.name, band: one[key], peak: one.peak }));
   }
 
   draw() {
@@ -102,8 +108,10 @@ export class Overlay {
     const lines = curves.map((one) => ({ t: one.v.map((value, at) => one.from_ms + at * one.step_ms), mid: one.v, low: null, high: null }));
     for (const { band, peak } of this.bands()) lines.push({ t: [this.span[0]], mid: [Math.max(band[1], peak?.[1] ?? 0)], low: null, high: null });
     const axis = valueAxis(lines, this.span, 0, curves[0].unit, false);
-    this.x = (offset) => LEFT + ((offset - this.span[0]) / (this.span[1] - this.span[0])) * (wide - LEFT - RIGHT);
-    this.offset = (x) => this.span[0] + ((x - LEFT) / (wide - LEFT - RIGHT)) * (this.span[1] - this.span[0]);
+    const bands = this.bands();
+    this.right = bands.length ? EDGE + bands.length * MARK : EDGE;
+    this.x = (offset) => LEFT + ((offset - this.span[0]) / (this.span[1] - this.span[0])) * (wide - LEFT - this.right);
+    this.offset = (x) => this.span[0] + ((x - LEFT) / (wide - LEFT - this.right)) * (this.span[1] - this.span[0]);
     const y = (value) => TOP + (1 - (value * axis.scale - axis.low) / (axis.high - axis.low)) * (HEIGHT - TOP - BOTTOM);
     this.cursor = svg("line", { y1: TOP, y2: HEIGHT - BOTTOM, x1: -9, x2: -9, class: "overlay-cursor" });
     this.chart.replaceChildren(
@@ -116,27 +124,27 @@ export class Overlay {
     const group = svg("g", { class: "overlay-grid" });
     for (let value = axis.low; value <= axis.high + axis.step / 2; value += axis.step) {
       const level = Math.round(y(value / axis.scale)) + 0.5;
-      group.append(svg("line", { x1: LEFT, x2: wide - RIGHT, y1: level, y2: level }), svg("text", { x: LEFT - 6, y: level + 4, "text-anchor": "end" }, tickText(value, axis.step)));
+      group.append(svg("line", { x1: LEFT, x2: wide - this.right, y1: level, y2: level }), svg("text", { x: LEFT - 6, y: level + 4, "text-anchor": "end" }, tickText(value, axis.step)));
     }
     group.append(svg("text", { x: LEFT, y: 12 }, axis.unit));
-    for (const offset of offsets(this.span, wide - LEFT - RIGHT, 90)) {
-      const x = Math.round(this.x(offset)) + 0.5, end = x > wide - 40 ? "end" : "middle";
+    for (const offset of offsets(this.span, wide - LEFT - this.right, 90)) {
+      const x = Math.round(this.x(offset)) + 0.5, end = x > wide - this.right - 28 ? "end" : "middle";
       group.append(svg("line", { x1: x, x2: x, y1: TOP, y2: HEIGHT - BOTTOM }), svg("text", { x, y: HEIGHT - 8, "text-anchor": end }, offsetText(offset)));
     }
     return group;
   }
 
-  // Means as bands (a line where one number was published), peaks as dots at the edge.
+  // Beside the curves a bar from the least to the most that was published, a diamond where that is one number, and the
+  // peak as a ring.
   published(y, wide) {
-    const parts = [];
-    for (const { name, band, peak } of this.bands()) {
-      const top = y(band[1]), tall = Math.max(y(band[0]) - top, 1.5);
-      const said = svg("title", {}, `${name}: ${band[0] === band[1] ? band[0] : `${band[0]}–${band[1]}`} tok/s${peak ? `, peak ${peak[1]}` : ""}, as published`);
-      const group = svg("g", { class: "overlay-band" }, said, svg("rect", { x: LEFT, y: top, width: wide - LEFT - RIGHT, height: tall }));
-      if (peak) group.append(svg("circle", { cx: wide - RIGHT - 5, cy: y(peak[1]), r: 4 }));
-      parts.push(group);
-    }
-    return parts;
+    return this.bands().map((one, at) => {
+      const x = wide - this.right + EDGE + (at + 0.5) * MARK, [low, high] = one.band, top = y(high);
+      const group = svg("g", { class: "overlay-band" }, svg("title", {}, bandText(one)), svg("text", { x, y: HEIGHT - 8, "text-anchor": "middle" }, one.letter));
+      if (low === high) group.append(svg("path", { d: `M${x} ${top - 5}l5 5l-5 5l-5 -5z` }));
+      else group.append(svg("rect", { x: x - 4, y: top, width: 8, height: Math.max(y(low) - top, 2), rx: 2 }));
+      if (one.peak) group.append(svg("circle", { cx: x, cy: y(one.peak[1]), r: 4 }));
+      return group;
+    });
   }
 
   point(event) {
@@ -155,7 +163,7 @@ export class Overlay {
         const value = offset === null ? "" : text(valueAt(one, offset), unit);
         return element("li", {}, element("span", { className: `overlay-key line-${one.place}` }), element("span", { textContent: one.name }), element("b", { textContent: value }));
       }),
-      ...(this.bands().length ? [element("li", {}, element("span", { className: "overlay-key band" }), element("span", { textContent: "published results; peak as a dot" }))] : []),
+      ...this.bands().map((one) => element("li", { className: "note" }, element("b", { textContent: one.letter }), ` ${bandText(one)}`)),
     );
   }
 

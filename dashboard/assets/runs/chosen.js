@@ -1,5 +1,6 @@
 // What is done to several runs at once: tag, tag off, delete. One request; the collector carries it out at its next tick.
 
+import { CompareLink } from "./compare.js";
 import { send } from "./orders.js";
 
 function plural(count) {
@@ -28,13 +29,15 @@ export class Chosen {
     this.said.role = "status";
     const buttons = [button("Add tag", () => this.mark(true)), button("Take tag off", () => this.mark(false)), button("Delete", () => this.remove())];
     this.buttons = buttons;
-    place.replaceChildren(this.count, this.tag, ...buttons, this.said);
+    this.compare = new CompareLink();
+    place.replaceChildren(this.count, this.compare.node, this.tag, ...buttons, this.said);
     this.show([]);
   }
 
   show(runs) {
     this.runs = runs;
     this.count.textContent = `${plural(runs.length)} selected`;
+    this.compare.show(runs);
     this.place.hidden = !runs.length && !this.said.textContent;
     for (const one of [this.count, this.tag, ...this.buttons]) one.hidden = !runs.length;
   }
