@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from exchange.benchmarks.record import PART
 from pipeline.brought import BUNDLE, RESULT, Brought, bundle_run, refusal, result_part, result_run
 from pipeline.deployments import EngineId
 from pipeline.edits import ANEW, EDITS
@@ -20,7 +21,7 @@ from runs.detect import SILENCE_MS, Began, Change, Detector, Ended, Marked
 from runs.model import Mark, Run
 from runs.sights import Observation, Sight
 from runs.subject import Member
-from storage.records import DetectorState, Done, MarksMoved, RunFilter, RunMark, RunPart
+from storage.records import DetectorState, Done, MarksMoved, PartsMoved, RunFilter, RunMark, RunPart
 from storage.store import Store
 
 REMEMBERED = 256
@@ -35,6 +36,7 @@ class Told:
     runs: dict[int, Run] = field(default_factory=dict)
     marks: list[RunMark] = field(default_factory=list)
     moved: list[MarksMoved] = field(default_factory=list)
+    parts_moved: list[PartsMoved] = field(default_factory=list)
     parts: list[RunPart] = field(default_factory=list)
     deleted: list[int] = field(default_factory=list)
     detectors: list[DetectorState] = field(default_factory=list)
@@ -290,6 +292,7 @@ class Chronicle:
         whole, seam = merged(first, second)
         told.marks += [RunMark(whole.id, mark) for mark in seam]
         told.moved.append(MarksMoved(second.id, whole.id))
+        told.parts_moved.append(PartsMoved(second.id, whole.id, PART))
         self._drop(second, told)
         self._go_on_as(second, whole)
         self._keep(whole, told)

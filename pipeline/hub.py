@@ -141,6 +141,7 @@ class Hub:
             marks=told.marks,
             parts=told.parts,
             marks_moved=told.moved,
+            parts_moved=told.parts_moved,
             runs_deleted=told.deleted,
             detectors=told.detectors,
             commands=told.commands,

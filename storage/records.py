@@ -220,6 +220,15 @@ class MarksMoved:
 
 
 @dataclass(frozen=True, slots=True)
+class PartsMoved:
+    """Parts of a run whose kind begins so go to another run."""
+
+    run: int
+    to: int
+    prefix: str
+
+
+@dataclass(frozen=True, slots=True)
 class DetectorState:
     """What the detector of a deployment's runs needs to go on after a restart (JSON)."""
 
@@ -261,10 +270,10 @@ class Batch:
     facts: as they are seen; the store ends the one before when the value changed, and ignores what it knows.
     absences_closed: with their `end_ms`; found again by target, metric and `start_ms`.
     targets: replace what was known of a target of the same name.
-    runs: as they are now, in place of what was known of them; parts: likewise. marks_moved: in their order, after new
-    marks and before deletions. runs_deleted: their numbers, with all that belongs to them. detectors: replace the state
-    of the same deployment. commands: what became of them. alerts, silences: as they are now, in place of what was known
-    of those of the same number. standings: replace those of the same rule. rule_changes: new ones.
+    runs: as they are now, in place of what was known of them; parts: likewise. marks_moved, parts_moved: in their
+    order, after new ones and before deletions. runs_deleted: their numbers, with all that belongs to them. detectors:
+    replace the state of the same deployment. commands: what became of them. alerts, silences: as they are now, in place
+    of what was known of those of the same number. standings: replace those of the same rule. rule_changes: new ones.
     """
 
     rows: Sequence[Row] = ()
@@ -278,6 +287,7 @@ class Batch:
     runs: Sequence[Run] = ()
     marks: Sequence[RunMark] = ()
     marks_moved: Sequence[MarksMoved] = ()
+    parts_moved: Sequence[PartsMoved] = ()
     parts: Sequence[RunPart] = ()
     runs_deleted: Sequence[int] = ()
     detectors: Sequence[DetectorState] = ()

@@ -14,7 +14,7 @@ from runs.subject import Member
 from storage import schema
 from storage.codec import text_of, value_of
 from storage.database import Database
-from storage.records import Batch, DetectorState, MarksMoved, RunFilter
+from storage.records import Batch, DetectorState, MarksMoved, PartsMoved, RunFilter
 
 RUN, PART, MARK = schema.run.c, schema.run_part.c, schema.run_mark.c
 AT_ONCE = 500
@@ -85,9 +85,11 @@ class RunWriter:
         return [(statement, rows) for statement, rows in work if rows]
 
     def rest(self, connection: Connection, batch: Batch) -> None:
-        """Marks that change their run, deletions, and what became of commands."""
-        for moved in batch.marks_moved:
-            self._move(connection, moved)
+        """Marks and parts that change their run, deletions, and what became of commands."""
+        for marks in batch.marks_moved:
+            self._move_marks(connection, marks)
+        for parts in batch.parts_moved:
+            self._move_parts(connection, parts)
         if batch.runs_deleted:
             for column in (RUN.id, MARK.run, PART.run):
                 connection.execute(delete(column.table).where(column.in_(list(batch.runs_deleted))))
@@ -96,7 +98,7 @@ class RunWriter:
             change = update(schema.command).where(command.id == done.command, command.applied_ms.is_(None))
             connection.execute(change.values(applied_ms=done.at_ms, error=done.error))
 
-    def _move(self, connection: Connection, moved: MarksMoved) -> None:
+    def _move_marks(self, connection: Connection, moved: MarksMoved) -> None:
         chosen = and_(MARK.run == moved.run, MARK.at_ms.between(moved.from_ms, moved.until_ms))
         if moved.kind:
             chosen = and_(chosen, MARK.kind == moved.kind)
@@ -106,6 +108,13 @@ class RunWriter:
             if rows:
                 connection.execute(self._mark, rows)
         connection.execute(delete(schema.run_mark).where(chosen))
+
+    def _move_parts(self, connection: Connection, moved: PartsMoved) -> None:
+        chosen = and_(PART.run == moved.run, PART.kind.startswith(moved.prefix, autoescape=True))
+        found = connection.execute(select(PART.kind, PART.revision, PART.data).where(chosen))
+        if rows := [{**one._mapping, "run": moved.to} for one in found]:
+            connection.execute(self._part, rows)
+        connection.execute(delete(schema.run_part).where(chosen))
 
 
 def find(connection: Connection, wanted: RunFilter) -> list[Run]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 
+from alerts.record import Alert, RuleChange, RuleState, Silence
 from pipeline.writer import merge
 from runs.model import Mark, Run
 from storage.records import (
@@ -16,8 +17,10 @@ from storage.records import (
     Fact,
     MarksMoved,
     Offset,
+    PartsMoved,
     Row,
     RunMark,
+    RunPart,
     TargetRow,
 )
 
@@ -35,9 +38,15 @@ def batch(n: int) -> Batch:
         runs=[Run(n, "M", "M #1", n)],
         marks=[RunMark(n, Mark(n, "note", "text"))],
         marks_moved=[MarksMoved(n, n + 1)],
+        parts_moved=[PartsMoved(n, n + 1, "benchmark:")],
+        parts=[RunPart(n, "benchmark:a", 0, {})],
         runs_deleted=[n],
         detectors=[DetectorState("M", {"n": n})],
         commands=[Done(n, n)],
+        alerts=[Alert(n, "hot", "Hot", "node", ("n1",), "warning", "M", n, n, "text")],
+        standings=[RuleState("hot", [n])],
+        rule_changes=[RuleChange(n, "hot", None, n)],
+        silences=[Silence(n, n, n + 1)],
     )
 
 

@@ -58,6 +58,7 @@ def collecting(world: World) -> Iterator[None]:
                 marks=told.marks,
                 parts=told.parts,
                 marks_moved=told.moved,
+                parts_moved=told.parts_moved,
                 runs_deleted=told.deleted,
                 commands=told.commands,
             )
