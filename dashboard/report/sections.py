@@ -14,8 +14,8 @@ ON = "_on"
 """Ends the keys of a node's own entries."""
 LEVELS = ("mean", "p50", "p95", "p99")
 MATRIX = "latency"
-MANY = 2
-"""More entries of one kind than these share a row."""
+MANY, FOLDED = 2, 16
+"""More entries of one kind than these share a row, and are folded away."""
 
 
 def of_node(entry: Entry) -> bool:
@@ -72,9 +72,18 @@ def _many(section: str, several: Sequence[Entry]) -> Html:
         )
         for one in several
     ]
+    shown_all = tag("div", *(parts if len(parts) <= FOLDED else [_folded(several, parts)]), class_="many")
     notes = dict.fromkeys(one["note"] for one in several if one.get("note"))
     said = [tag("div", "; ".join(notes), class_="note")] if notes else []
-    return tag("tr", tag("td", several[0]["label"], *said, tag("div", *parts, class_="many"), colspan=2))
+    return tag("tr", tag("td", several[0]["label"], *said, shown_all, colspan=2))
+
+
+def _folded(several: Sequence[Entry], parts: Sequence[Html]) -> Html:
+    """Behind one click, with the range that they span."""
+    values, unit = [one["value"] for one in several], Unit(several[0]["unit"])
+    low, high = (formatting.text(one, unit) for one in (min(values), max(values)))
+    span = low if low == high else f"{low} to {high}"
+    return tag("details", tag("summary", f"{len(several)} of them: {span}"), tag("div", *parts, class_="many"))
 
 
 def matrix(known: Sequence[Entry]) -> Html:

@@ -116,7 +116,7 @@ def nodes(summary: Sections, start_ms: int) -> Html | None:
     ]
     told = [_apart(one, start_ms) for one in section["entries"] if one["key"] in STANDING_OUT and one.get("of")]
     said = tag("p", " ".join(told), class_="note") if told else Html("")
-    return inner(said, table(("Node", *(label for _, label in known)), rows))
+    return inner(said, table(("Node", *(label for _, label in known)), rows, class_="nodes"))
 
 
 def _section(key: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pipeline import digest
+from storage.records import Batch
 from tests.exchange import results
 from tests.exchange.results import packed
 from tests.web.conftest import MakeWeb, MakeWorld, Web
@@ -78,6 +79,14 @@ def test_a_part_of_a_longer_run_has_the_engines_numbers_of_its_minutes(web: Web)
     pairs = {one["client"]["key"]: one["server"] for one in found["beside"]}
     assert pairs["output"]["value"] == 600
     assert pairs["completed"] is None or pairs["completed"]["value"] is None
+
+
+def test_the_engine_stands_beside_before_the_run_is_settled(web: Web) -> None:
+    web.world.writer.commit(Batch(runs=[run(3, 40, 60)]), web.world.now)
+    with collecting(web.world):
+        send(web, packed(result(60)), "&run=3")
+    (found,) = web.get("runs/3/benchmarks")["benchmarks"]
+    assert {one["client"]["key"]: one["server"]["value"] for one in found["beside"]}["output"] == 400
 
 
 def test_what_belongs_to_no_run_is_one_without_telemetry(web: Web) -> None:
