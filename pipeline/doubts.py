@@ -64,9 +64,10 @@ class Number:
         return 0.0 <= self.raw - point.raw <= self.most(self._since_s(point))
 
     def returns(self, left: Point) -> bool:
-        """Whether it has fallen back to the line that was left."""
-        fell = self.last is not None and self.raw < self.last.raw
-        return fell and self._since_s(left) <= LEFT_S and self.continues(left)
+        """Whether it is back at the line that was left, from a level above or below it."""
+        if self.last is None or not (self.raw < self.last.raw or self.last.raw < left.raw):
+            return False
+        return self._since_s(left) <= LEFT_S and self.continues(left)
 
     def follows(self) -> bool:
         """Whether it can follow from the last good one, as the step that it is judged to be."""

@@ -81,6 +81,14 @@ def test_a_counter_never_falls_on_its_way_back_from_a_level() -> None:
     assert line(5030) == (920.0, [])
 
 
+def test_a_level_below_is_left_for_the_old_line_too() -> None:
+    line = Line(TOKENS, START)
+    line(5000)
+    assert [line(0)[0], line(0), line(0)] == [None, (0.0, LEVEL), (0.0, [])]
+    assert line(5120) == (120.0, LEVEL)
+    assert line(5130) == (130.0, [])
+
+
 def test_after_an_hour_a_level_stands() -> None:
     line = Line(TOKENS)
     line(5000)
@@ -209,7 +217,7 @@ def test_a_counter_that_falls_by_one_is_no_restart() -> None:
     assert line(1004) == (4.0, [])
     assert line(1003) == (None, [])
     assert line(1003) == (4.0, LEVEL)
-    assert line(1005) == (6.0, [])
+    assert line(1005) == (5.0, LEVEL), "it is where the old line would be"
 
 
 def test_a_fall_to_less_than_half_is_a_restart_and_after_a_while_so_is_every_fall() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from collectors.scrape.answers import content_type
 from collectors.scrape.engines import stranger
 from collectors.scrape.text import PageReader
 from pipeline.config import TargetKind
@@ -86,3 +87,11 @@ def test_an_engine_behind_a_page_of_somebody_else_goes_on_where_it_was(stage: St
 def test_the_pages_of_engines_are_none_of_somebody_else(body: bytes) -> None:
     writer = PageReader("e").read(body).layout.engine
     assert stranger(writer, body, "text/plain", agent=False) is None
+
+
+@pytest.mark.parametrize(
+    ("header", "told"),
+    [(WEB, "text/html"), ("text/plain;version=0.0.4", "text/plain"), ("", ""), ("x" * 99, "x" * 60), ("a\tb", "ab")],
+)
+def test_what_a_server_calls_its_page_is_short_and_printable(header: str, told: str) -> None:
+    assert content_type(header) == told

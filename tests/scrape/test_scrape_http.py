@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 import aiohttp
 import pytest
 
-from collectors.scrape.answers import classify, content_type
+from collectors.scrape.answers import classify
 from collectors.scrape.http import Reply, TargetClient, beside, metrics_url
 from collectors.scrape.outcome import Outcome
 
@@ -94,22 +94,6 @@ def fetch(answer: Answer, *, times: int = 1, host: str = "127.0.0.1", **options:
 def one(answer: Answer, **options: object) -> Reply:
     replies, _ = fetch(answer, **options)  # type: ignore[arg-type]
     return replies[0]
-
-
-@pytest.mark.parametrize(
-    ("header", "told"),
-    [
-        ("text/html; charset=utf-8", "text/html"),
-        ("text/plain;version=0.0.4", "text/plain"),
-        ("", ""),
-        ("x" * 99, "x" * 60),
-        ("a\tb", "ab"),
-    ],
-)
-def test_what_the_server_calls_its_page(header: str, told: str) -> None:
-    head = f"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Type: {header}\r\n\r\n".encode()
-    assert one(says(head + b"x")).content_type == told
-    assert content_type(header) == told
 
 
 def test_what_is_asked() -> None:
