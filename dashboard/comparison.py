@@ -13,7 +13,7 @@ from dashboard.api.parameters import ParameterError
 from dashboard.run_numbers import LIVE_MS, LiveReader, Numbers, RunNumbers
 from dashboard.sources import Sources
 from pipeline import digest
-from runs.compare import arrivals, tables, verdict
+from runs.compare import arrivals, tables, verdict, work
 from runs.compare.cells import Cells, cut
 from runs.compare.measures import AT_EQUAL_LOAD, MEASURES
 from runs.compare.roof import roof
@@ -200,12 +200,13 @@ def _verdicts(first: One, second: One) -> list[dict[str, Any]]:
     equal = [one.key for one in AT_EQUAL_LOAD]
     main = next((one.measure for one in found if one.measure in equal and one.word != "not comparable"), equal[0])
     pair = (first.run.name, second.run.name)
+    other = work.notes([first.summary, second.summary], [first.printed, second.printed])
     return [
         {
             "run": second.run.id,
             "base": first.run.id,
             "main": one.measure == main,
-            **words.described(one, pair),
+            **words.described(replace(one, notes=[*one.notes, *other]), pair),
         }
         for one in found
     ]

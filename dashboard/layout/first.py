@@ -37,7 +37,7 @@ def _fixed(path: str) -> Component | None:
     if path == runs.PATH:
         return runs.page(grid=False)
     if path == compare.PATH:
-        return compare.page()
+        return compare.waiting()
     return run.page(unquote(path.removeprefix(run.PREFIX))) if path.startswith(run.PREFIX) else None
 
 

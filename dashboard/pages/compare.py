@@ -34,6 +34,12 @@ def address(runs: str, align: str, path: str = PATH) -> str:
     return f"{path}?{urlencode({'runs': runs, 'align': align}, safe=',')}"
 
 
+def waiting() -> Component:
+    """What stands there before the scripts have run."""
+    head = html.Div(html.H1("Compare"), className="page-head")
+    return html.Div([head, html.P("Loading the comparison", className="note")], className="page compare")
+
+
 def page(runs: str = "", align: str = ALIGNMENTS[0], **_: str) -> Component:
     """The frame: heading, verdicts, the chart that the script draws, tables."""
     if not runs:

@@ -87,7 +87,8 @@ def test_the_course_of_two_runs(site: Site, open_page: Open) -> None:
     expect(page.locator(".overlay-band")).to_have_count(0)
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 120)
     expect(page.locator(".overlay-keys li b").first).to_have_text("4")
-    page.get_by_role("link", name="from the first token").click()
+    with page.expect_response(lambda answer: "/api/v1/compare" in answer.url and "align=first_token" in answer.url):
+        page.get_by_role("link", name="from the first token").click()
     expect(page).to_have_url(f"{site.address}/compare?runs=1,2&align=first_token")
     expect(page.get_by_role("link", name="from the first token")).to_have_class("chosen")
     expect(page.locator(".overlay-line")).to_have_count(2)

@@ -26,14 +26,10 @@ def cells(count: int, width_s: float = WIDTH_S, first_ms: float = float(START), 
 
 
 def noise(generator: np.random.Generator, count: int, memory: float) -> Floats:
-    """A first-order autoregression of variance 1: float64[count]."""
-    fresh = generator.standard_normal(count) * np.sqrt(1.0 - memory**2)
-    found = np.empty(count)
-    last = generator.standard_normal()
-    for place in range(count):
-        last = memory * last + fresh[place]
-        found[place] = last
-    return found
+    """A first-order autoregression of variance 1, as a sum over what came before: float64[count]."""
+    reach = 1 if memory == 0 else int(np.ceil(-30.0 / np.log10(memory) / 10.0)) + 1
+    weights = memory ** np.arange(reach) * np.sqrt(1.0 - memory**2)
+    return np.convolve(generator.standard_normal(count + reach - 1), weights, mode="valid")
 
 
 def steady(
@@ -56,11 +52,12 @@ def steady(
 
 def wandering(generator: np.random.Generator, count: int, first: int, most: int = 8) -> Floats:
     """A number running that walks between 1 and `most`: float64[count]."""
-    found, now = np.empty(count), first
-    for place in range(count):
-        now = min(max(now + int(generator.choice((-1, 0, 1), p=(0.1, 0.8, 0.1))), 1), most)
-        found[place] = now
-    return found
+    steps = generator.choice((-1, 0, 1), count, p=(0.1, 0.8, 0.1)).tolist()
+    found, now = [], first
+    for step in steps:
+        now = min(max(now + step, 1), most)
+        found.append(now)
+    return np.array(found, dtype=np.float64)
 
 
 @cache

@@ -12,7 +12,7 @@ from runs.compare.measures import PER_REQUEST, THROUGHPUT
 from runs.compare.verdict import Verdict, judge
 from tests.runs import compare_worlds as worlds
 
-RESAMPLES = 1_000
+RESAMPLES = 400
 TRIALS = 200
 Make = Callable[[np.random.Generator, float], tuple[Cells, Cells]]
 

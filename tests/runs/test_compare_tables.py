@@ -11,6 +11,7 @@ import pytest
 from exchange.references import SHIPPED, ReferencesError, references
 from runs.compare.roof import roof
 from runs.compare.tables import differing, nodes, numbers
+from runs.compare.work import notes
 from runs.entries import Entry, Section
 from runs.fingerprint import Field, Fingerprint
 from runs.model import Measured
@@ -86,6 +87,24 @@ def test_what_differs() -> None:
         ("measured.tool", ("x", "x", "")),
     ]
     assert differing([prints[0]] * 2, [told[0]] * 2) == []
+
+
+def worked(prompt: float, output: float, finished: float = 10.0) -> tuple[Section, ...]:
+    """A summary of so much work."""
+    told = {"prompt": prompt, "output": output, "finished": finished}
+    return (Section("requests", "Requests", [entry(key, value, Unit.TOKENS) for key, value in told.items()]),)
+
+
+def test_another_work_is_told() -> None:
+    same = printed(model="m")
+    assert notes([worked(1000, 100), worked(2400, 240, 20)], [same, same]) == []
+    assert notes([worked(21_000, 100), worked(60_000, 130)], [same, same]) == [
+        "prompts had 2,100 tokens on average in the first run, 6,000 in the second",
+        "answers had 10 tokens on average in the first run, 13 in the second",
+    ]
+    assert notes([worked(0, 100), worked(10, 100)], [same, same]) == []
+    assert notes([worked(10, 100), worked(100, 100, 0)], [same, printed(driver="580")]) == []
+    assert notes([(), ()], [same, printed(model="n")]) == ["they served different models: m and n"]
 
 
 KIMI = Weights(132e9, 1.445e12, 896, 16)

@@ -73,8 +73,8 @@ def test_other_loads_do_not_make_a_run_faster() -> None:
 
 
 def test_only_loads_that_both_had_count() -> None:
-    first = loop(1, running=np.repeat((2.0, 4.0), 120), speed=np.repeat((30.0, 20.0), 120))
-    second = loop(3, running=np.repeat((4.0, 9.0), (60, 180)), speed=np.repeat((20.0, 5.0), (60, 180)))
+    first = loop(1, running=np.repeat((2.0, 4.0), 120), speed=np.repeat((30.0, 20.0), 120), memory=0.0)
+    second = loop(3, running=np.repeat((4.0, 9.0), (60, 180)), speed=np.repeat((20.0, 5.0), (60, 180)), memory=0.0)
     found = judge(PER_REQUEST, first, second)
     assert [one.label for one in found.strata] == ["4"]
     assert found.shares == (0.5, 0.25)
