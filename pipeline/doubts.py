@@ -10,32 +10,35 @@ unknown, and remembered.
 - If it goes on from the last good one, the doubted number was a fault of one page, and the counter goes on.
 - Else it is doubted in its turn.
 
-A level may turn out to be the fault: the line that was left is remembered, and where the counter falls back to it, it
-goes on from there, with what it gained meanwhile, which no rate may cross either.
+A level may turn out to be the fault: the line that was left is remembered, and where the counter is back at it, it goes
+on from there, with what it gained meanwhile, which no rate may cross either.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from telemetry.counters import Step
 
 QUICK_S = 10.0
 """No engine starts anew within this time and comes far."""
 HELD_S = 60.0
-"""So long a small fall within one process is held at the number before."""
+"""So long a small fall within one process is held at the number before, and a node's counter that seemed to begin anew may
+turn out to have been wrong for a page."""
 LEFT_S = 3600.0
 """So long the line is remembered that a counter left for another level."""
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A number on a page, and when that was asked for; of a line that was left, the unwrapped value it stood for."""
+    """A number on a page, and when that was asked for; of a line that was left, the unwrapped value it stood for, and
+    for how long it is remembered."""
 
     raw: float
     asked_ms: float
     value: float = 0.0
+    lasts_s: float = LEFT_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,7 @@ class Number:
     asked_ms, arrived_ms: of its page. last: the last good number of its line, None before the first; elapsed_s: what
     may have passed since at most, or since the page before. step, gained: what it would be (`counters.judge`). most:
     what the line can have gained in so many seconds. bare: it is lower, and no word of a restart came with it. alone:
-    other counters of its engine went on meanwhile.
+    other counters of its engine went on meanwhile. lonely: nothing else tells whether its source began anew.
     """
 
     raw: float
@@ -58,6 +61,7 @@ class Number:
     most: Callable[[float], float]
     bare: bool = False
     alone: bool = False
+    lonely: bool = False
 
     def continues(self, point: Point) -> bool:
         """Whether this number can be where the counter is after it was at that point."""
@@ -67,7 +71,7 @@ class Number:
         """Whether it is back at the line that was left, from a level above or below it."""
         if self.last is None or not (self.raw < self.last.raw or self.last.raw < left.raw):
             return False
-        return self._since_s(left) <= LEFT_S and self.continues(left)
+        return self._since_s(left) <= left.lasts_s and self.continues(left)
 
     def follows(self) -> bool:
         """Whether it can follow from the last good one, as the step that it is judged to be."""
@@ -112,6 +116,8 @@ class Doubts:
             return None
         if number.step not in (Step.FORWARD, Step.HELD):
             self.left.pop(line, None)
+        if number.bare and number.lonely and number.last is not None:
+            self.left[line] = replace(number.last, lasts_s=HELD_S)
         return number.gained, number.step
 
     def forget(self, line: str) -> None:

@@ -89,6 +89,22 @@ def test_a_level_below_is_left_for_the_old_line_too() -> None:
     assert line(5130) == (130.0, [])
 
 
+def test_a_nodes_counter_that_is_nothing_for_a_page_goes_on_where_it_was() -> None:
+    line = Line('tachograph_rdma_transmit_bytes_total{cage="p0",function="f0"} ')
+    line(5e10)
+    assert line(0) == (0.0, ["restart"])
+    assert line(5e10 + 64) == (64.0, LEVEL)
+    assert line(5e10 + 96) == (96.0, [])
+
+
+def test_a_nodes_counter_that_began_anew_counts_all_it_does() -> None:
+    line = Line('tachograph_rdma_transmit_bytes_total{cage="p0",function="f0"} ')
+    line(5e10)
+    assert line(100) == (100.0, ["restart"])
+    assert line(200) == (200.0, [])
+    assert line(5e10 + 700, after_s=61) == (5e10 + 700, []), "by then it may have come so far"
+
+
 def test_after_an_hour_a_level_stands() -> None:
     line = Line(TOKENS)
     line(5000)
