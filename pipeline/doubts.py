@@ -24,8 +24,8 @@ from telemetry.counters import Step
 QUICK_S = 10.0
 """No engine starts anew within this time and comes far."""
 HELD_S = 60.0
-"""So long a small fall within one process is held at the number before, and a node's counter that seemed to begin anew may
-turn out to have been wrong for a page."""
+"""So long a small fall within one process is held at the number before; and so long it may turn out that a node's
+counter did not begin anew, but was wrong for a page."""
 LEFT_S = 3600.0
 """So long the line is remembered that a counter left for another level."""
 
