@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from exchange.benchmarks.record import PART, Benchmark, checked_entry, is_number
+from runs.compare.cells import checked
 from runs.entries import Section
 from runs.fingerprint import Fingerprint
 from runs.model import Mark, Measured, Run
@@ -29,7 +30,7 @@ ORIGIN = "origin:"
 NAMED = "foreign:"
 """Begins the name of a deployment whose runs came from elsewhere; none of ours begins so."""
 DEPLOYMENT = cluster.DEPLOYMENT_PREFIX
-KINDS = ("summary", "headline", "fingerprint", "charts", "events")
+KINDS = ("summary", "headline", "fingerprint", "charts", "events", "cells")
 
 
 def origin_part(key: str) -> str:
@@ -74,6 +75,11 @@ class Bundle:
         told = {"id": _whole(origin.get("id"), "origin"), "version": _text(origin.get("version"), "origin", LINE)}
         return cls(about, parts, marks, {**told, "exported": _whole(origin.get("exported"), "origin")})
 
+    @classmethod
+    def checked(cls, data: Mapping[str, Any]) -> Bundle:
+        """The reverse of `to_json` for what `from_json` has given: nothing is looked at again."""
+        return cls(data["about"], data["parts"], tuple(Mark(*one) for one in data["marks"]), data["origin"])
+
     @property
     def kept(self) -> dict[str, Any]:
         """Its parts as they stand here: the deployment in its charts is the foreign one."""
@@ -115,7 +121,7 @@ def write(bundle: Bundle) -> bytes:
     """The file."""
     content = bundle.to_json()
     data = {"format": FORMAT, "version": VERSION, "checksum": checksum(content), "content": content}
-    return gzip.compress(json.dumps(data, separators=(",", ":")).encode(), 9, mtime=0)
+    return gzip.compress(json.dumps(data, separators=(",", ":")).encode(), mtime=0)
 
 
 def read(data: bytes) -> Bundle:
@@ -302,4 +308,5 @@ _CHECKS: Mapping[str, Callable[[Any], Any]] = {
     "fingerprint": _fingerprint,
     "charts": _charts,
     "events": _events,
+    "cells": checked,
 }

@@ -18,7 +18,6 @@ from storage.records import RunPart
 
 RESULT, BUNDLE = "benchmark", "bring"
 """Kinds of orders."""
-KINDS = frozenset({RESULT, BUNDLE})
 NEEDS_SAMPLES = frozenset({"trim", "nodes", "pin", "baseline", "merge", "split", "annotate"})
 WITHOUT = "this run has no samples here: {}"
 WHY = {"benchmark": "it is a benchmark's result", "foreign": "it came from another installation"}
@@ -79,8 +78,8 @@ def result_run(number: int, order: Mapping[str, Any]) -> Brought:
 
 
 def bundle_run(number: int, order: Mapping[str, Any], tick: int) -> Brought:
-    """A run of another installation as it is kept here."""
-    bundle = Bundle.from_json(order["bundle"])
-    parts = {**bundle.kept, origin_part(bundle.key): {**bundle.origin, "imported": tick}}
+    """A run of another installation as it is kept here. Its order was checked when it was read, so no tick waits."""
+    bundle = Bundle.checked(order["bundle"])
+    parts = {**bundle.kept, origin_part(order["bundle"]["key"]): {**bundle.origin, "imported": tick}}
     kept = tuple(RunPart(number, kind, 0, value) for kind, value in parts.items())
     return Brought(bundle.run(number), kept, bundle.marks)

@@ -100,7 +100,8 @@ class Chronicle:
             self._keep(run, told)
         self._orphans = []
         for one in asked:
-            told.commands.append(Done(one.number, tick, self._obey(one, tick, told) or None))
+            error = self._obey(one, tick, told) or None
+            told.commands.append(Done(one.number, tick, error, spent=one.kind == BUNDLE))
         owner = {one: name for name, engines in deployments.items() for one in engines}
         for at_ms, sights in self._observations(tick, owner, seen, silent):
             for name, engines in sights.items():

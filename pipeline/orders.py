@@ -77,7 +77,8 @@ def _record(_name: str, value: Any) -> dict[str, Any]:
 
 
 def _bundle(_name: str, value: Any) -> dict[str, Any]:
-    return Bundle.from_json(value).to_json()
+    found = Bundle.from_json(value)
+    return {**found.to_json(), "key": found.key}
 
 
 def _maybe(read: Reader) -> Reader:

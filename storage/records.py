@@ -238,11 +238,12 @@ class DetectorState:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A command that was applied, or refused with a sentence."""
+    """A command that was applied, or refused with a sentence. spent: what it said is large, and not kept."""
 
     command: int
     at_ms: int
     error: str | None = None
+    spent: bool = False
 
 
 @dataclass(frozen=True, slots=True)

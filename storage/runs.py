@@ -96,7 +96,8 @@ class RunWriter:
         command = schema.command.c
         for done in batch.commands:
             change = update(schema.command).where(command.id == done.command, command.applied_ms.is_(None))
-            connection.execute(change.values(applied_ms=done.at_ms, error=done.error))
+            emptied = {"payload": text_of({})} if done.spent else {}
+            connection.execute(change.values(applied_ms=done.at_ms, error=done.error, **emptied))
 
     def _move_marks(self, connection: Connection, moved: MarksMoved) -> None:
         chosen = and_(MARK.run == moved.run, MARK.at_ms.between(moved.from_ms, moved.until_ms))
