@@ -82,6 +82,9 @@ CASES: list[tuple[str, str, Any]] = [
     ("lines", "m.linesOf({ step_ms: 1000, series: [{ labels: { target: 'a', gpu: '0' }, t: [0], v: [1] },"
      " { labels: { target: 'a', gpu: '1' }, t: [0], v: [2] }, { labels: { target: 'b', gpu: '0' }, t: [0], v: [null] }"
      "] }, 'sum').map((line) => line.name)", ["gpu 0", "gpu 1"]),
+    ("lines", "m.linesOf({ step_ms: 1000, series: ['n10 p0', 'n2 p1', 'n2 p0'].map((word) => ({ labels: { target:"
+     " word.split(' ')[0], cage: word.split(' ')[1] }, t: [0], v: [1] })) }, '').map((line) => line.name)",
+     ["n2 p0", "n2 p1", "n10 p0"]),
     ("lines", "m.linesOf({ step_ms: 1000, series: [{ labels: {}, t: [0], v: [1] }] }, 'sum')[0].name", "sum"),
     ("lines", "m.linesOf({ step_ms: 1000, series: [{ labels: { target: 'deployment/K' }, t: [0], v: [1] }] }, '')"
      "[0].name", "K"),

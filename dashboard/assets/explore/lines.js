@@ -46,16 +46,13 @@ function line(series, answer, name) {
   };
 }
 
-// All lines of an answer that have a value. total: what a sum over all lines is called.
+const BY_NAME = new Intl.Collator("en", { numeric: true });
+
+// All lines of an answer that have a value, by name. total: what a sum over all lines is called.
 export function linesOf(answer, total) {
   const told = answer.series.filter((one) => [one.v, one.max, one.mean].some(known));
   const keys = telling(told.map((one) => one.labels));
-  return told.map((one) => line(one, answer, nameOf(one.labels, keys, total)));
-}
-
-export function nameSeries(answer, total) {
-  const keys = telling(answer.series.map((one) => one.labels));
-  return answer.series.map((one) => nameOf(one.labels, keys, total));
+  return told.map((one) => line(one, answer, nameOf(one.labels, keys, total))).sort((a, b) => BY_NAME.compare(a.name, b.name));
 }
 
 // Which lines an isolated name means in a chart: the line of that name; where there is none, those of its node or engine,
