@@ -12,7 +12,7 @@ from dashboard.run_numbers import RunNumbers
 from dashboard.sources import Sources
 from exchange.benchmarks.record import PART
 from exchange.bundle import ORIGIN, Bundle
-from pipeline.digest import CHARTS, charts
+from pipeline.digest import CELLS, CHARTS, charts
 from runs.fingerprint import Fingerprint
 from runs.model import Run
 
@@ -78,6 +78,9 @@ def bundle(content: Content, sources: Sources, run: Run) -> Bundle:
     }
     if content["charts"] is not None:
         parts["charts"] = content["charts"]
+    cells = sources.store.run_part(run.id, CELLS)
+    if cells is not None:
+        parts["cells"] = cells[1]
     parts |= {PART + one.key: one.to_json() for one in of_run(sources, run)}
     about = {
         name: told[name]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -104,6 +105,31 @@ class Cells:
 
 
 LINES = tuple(one.name for one in fields(Cells) if one.name not in ("end_ms", "width_s", "first_ms"))
+
+
+MOST = 200_000
+"""Cells of a run: eleven days."""
+
+
+def checked(data: Any) -> dict[str, Any]:
+    """Cells as plain data that somebody else has written; ValueError with a sentence where they are none."""
+    if not isinstance(data, dict) or set(data) != {"end_ms", "width_s", "first_ms", *LINES}:
+        raise ValueError("“cells” is expected to be an object of a run's cells")
+    lines = {name: data[name] for name in ("end_ms", *LINES)}
+    ends, width, first = data["end_ms"], data["width_s"], data["first_ms"]
+    if not all(isinstance(one, list) and len(one) <= MOST and len(one) == len(ends) for one in lines.values()):
+        raise ValueError(f"the lines of “cells” are expected to be equally long lists of at most {MOST:,}")
+    values = [value for one in lines.values() for value in one if value is not None]
+    if not all(map(_number, [*values, width, 0 if first is None else first])) or None in ends or not width > 0:
+        raise ValueError("“cells” is expected to hold numbers")
+    if any(after <= before for before, after in pairwise(ends)):
+        raise ValueError("the ends of “cells” are expected to rise")
+    return Cells.from_json(data).to_json()
+
+
+def _number(value: Any) -> bool:
+    """Whether a value is a number that time and counts can be."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 2**53
 
 
 def _plain(values: Floats) -> list[float | None]:

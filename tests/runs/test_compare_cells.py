@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
 
-from runs.compare.cells import Cells, cut, stirring
+from runs.compare.cells import Cells, checked, cut, stirring
 from runs.subject import Member
 from telemetry.catalog import engine
 from telemetry.model import part
@@ -101,6 +102,34 @@ def test_plain_data_and_back() -> None:
     assert (again.first_ms, again.width_s) == (found.first_ms, 5.0)
     bare = cells(World(3, {series(engine.GENERATION_TOKENS): [0.0]}))
     assert np.isnan(Cells.from_json(bare.to_json()).first_ms)
+
+
+def test_cells_that_somebody_else_has_written_are_looked_at() -> None:
+    told = made.recorded().to_json()
+    assert checked(told) == told
+    assert checked({**told, "first_ms": None})["first_ms"] is None
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"more": []}, "“cells” is expected to be an object of a run's cells"),
+        ({"tokens": [1.0]}, "equally long lists of at most 200,000"),
+        ({"tokens": 1.0}, "equally long lists of at most 200,000"),
+        ({"width_s": 0}, "“cells” is expected to hold numbers"),
+        ({"width_s": "5"}, "“cells” is expected to hold numbers"),
+        ({"first_ms": -1}, "“cells” is expected to hold numbers"),
+        ({"tokens": [True] * 38}, "“cells” is expected to hold numbers"),
+        ({"tokens": [float("inf")] * 38}, "“cells” is expected to hold numbers"),
+        ({"end_ms": [None] * 38}, "“cells” is expected to hold numbers"),
+        ({"end_ms": [5] * 38}, "the ends of “cells” are expected to rise"),
+    ],
+)
+def test_what_is_no_cells(change: dict[str, Any], why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        checked({**made.recorded().to_json(), **change})
+    with pytest.raises(ValueError, match="an object of a run's cells"):
+        checked([])
 
 
 def test_how_long_a_request_is() -> None:

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from dashboard.comparison_words import signed
+from dashboard.report.content import bundle, gather
+from exchange.bundle import read, write
 from pipeline import digest
 from runs.references import CAVEAT, Reference
 from telemetry.roofline import Weights
@@ -196,3 +198,42 @@ def test_verdicts_outlive_the_samples(tmp_path: Path) -> None:
     finally:
         web.close()
         world.close()
+
+
+def test_a_run_that_came_from_elsewhere_is_compared_like_ones_own(tmp_path: Path) -> None:
+    """A bundle carries what comparisons are made of."""
+    here, there = (compared(World(tmp_path / f"{name}.db"), LOOPS[:count]) for name, count in (("a", 2), ("b", 1)))
+    web = Web(here)
+    try:
+        sources, process = web.process.sources, web.process
+        own = here.writer.run(2)
+        assert own is not None
+        content = gather(sources, process.run_numbers, own, process.version)
+        brought = read(write(bundle(content, sources, own)))
+        there.commit(runs=[brought.run(7)])
+        foreign = there.writer.run(7)
+        assert foreign is not None
+        assert there.writer.settle_run(foreign, brought.kept)
+        before, other = web.get("compare?runs=1,2"), Web(there)
+        after = other.get("compare?runs=1,7")
+        other.close()
+        for name in ("word", "difference", "low", "high", "smallest", "values"):
+            assert verdict(after, 7)[name] == verdict(before, 2)[name]
+        assert [one["metric"] for one in after["curves"] if one["run"] == 7] == [
+            one["metric"] for one in before["curves"] if one["run"] == 2
+        ]
+    finally:
+        web.close()
+        here.close()
+        there.close()
+
+
+def test_a_run_without_samples_and_cells_cannot_be_compared(web: Web) -> None:
+    web.world.commit(runs=[run(9, 30, 60, by="foreign")])
+    found = web.get("compare?runs=1,9")
+    assert verdict(found, 9)["text"] == (
+        "Not comparable, because of “Kimi-K3 #9” there is nothing to compare: its numbers are worked out within half a "
+        "minute of its end."
+    )
+    assert (found["runs"][1]["limit"], [one for one in found["curves"] if one["run"] == 9]) == (None, [])
+    assert verdict(web.get("compare?runs=9,1"), 1)["why"].startswith("of “Kimi-K3 #9” there is nothing to compare")
