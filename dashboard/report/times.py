@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime
 
 STEPS_S = (10, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, 86_400, 604_800)
@@ -51,5 +52,6 @@ def labels(span_ms: float) -> list[tuple[float, str]]:
     [(0.0, '0'), (0.25, '0:30'), (0.5, '1 min'), (0.75, '1:30'), (1.0, '2 min')]
     """
     seconds = max(span_ms / 1000.0, 1.0)
-    step = next((one for one in STEPS_S if seconds / one <= MOST_LABELS), STEPS_S[-1])
+    longest = STEPS_S[-1] * math.ceil(seconds / STEPS_S[-1] / MOST_LABELS)
+    step = next((one for one in STEPS_S if seconds / one <= MOST_LABELS), longest)
     return [(at / seconds, short(at)) for at in range(0, int(seconds) + 1, step)]
