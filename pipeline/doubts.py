@@ -24,8 +24,8 @@ from telemetry.counters import Step
 QUICK_S = 10.0
 """No engine starts anew within this time and comes far."""
 HELD_S = 60.0
-"""So long a small fall within one process is held at the number before; and so long it may turn out that a node's
-counter did not begin anew, but was wrong for a page."""
+"""So long a small fall within one process is held at the number before; and so long it may turn out that a counter
+which fell without a word of a restart did not begin anew, but was wrong for a page."""
 LEFT_S = 3600.0
 """So long the line is remembered that a counter left for another level."""
 
@@ -48,7 +48,7 @@ class Number:
     asked_ms, arrived_ms: of its page. last: the last good number of its line, None before the first; elapsed_s: what
     may have passed since at most, or since the page before. step, gained: what it would be (`counters.judge`). most:
     what the line can have gained in so many seconds. bare: it is lower, and no word of a restart came with it. alone:
-    other counters of its engine went on meanwhile. lonely: nothing else tells whether its source began anew.
+    other counters of its engine went on meanwhile.
     """
 
     raw: float
@@ -61,7 +61,6 @@ class Number:
     most: Callable[[float], float]
     bare: bool = False
     alone: bool = False
-    lonely: bool = False
 
     def continues(self, point: Point) -> bool:
         """Whether this number can be where the counter is after it was at that point."""
@@ -116,7 +115,7 @@ class Doubts:
             return None
         if number.step not in (Step.FORWARD, Step.HELD):
             self.left.pop(line, None)
-        if number.bare and number.lonely and number.last is not None:
+        if number.bare and number.last is not None:
             self.left[line] = replace(number.last, lasts_s=HELD_S)
         return number.gained, number.step
 

@@ -217,7 +217,6 @@ class Ingest:
             shape.limits.of(line).most,
             bare=bare,
             alone=bare and falls.alone(line),
-            lonely=metric.scope is Scope.NODE,
         )
         settled = self._doubts.settle(shape.layout.lines[line], number)
         if settled is None:

@@ -97,6 +97,16 @@ def test_a_nodes_counter_that_is_nothing_for_a_page_goes_on_where_it_was() -> No
     assert line(5e10 + 96) == (96.0, [])
 
 
+def test_an_engine_that_says_nothing_but_zeros_for_a_page_goes_on_where_it_was() -> None:
+    source = Source()
+    source.body(f"{PROMPTS}700\n{FINISHED}3\n{TOKENS}5000")
+    reading = source.body(f"{PROMPTS}0\n{FINISHED}0\n{TOKENS}0")
+    assert (reading.values.tolist(), reading.restarted) == ([0.0, 0.0, 0.0], True), "that is how a restart looks"
+    reading = source.body(f"{PROMPTS}710\n{FINISHED}4\n{TOKENS}5020")
+    assert reading.values.tolist() == [10.0, 1.0, 20.0]
+    assert {offset.reason for offset in reading.offsets} == set(LEVEL)
+
+
 def test_a_nodes_counter_that_began_anew_counts_all_it_does() -> None:
     line = Line('tachograph_rdma_transmit_bytes_total{cage="p0",function="f0"} ')
     line(5e10)

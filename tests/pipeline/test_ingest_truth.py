@@ -20,6 +20,10 @@ from telemetry.model import Fold, Series
 TOKENS = Series("head", "generation_tokens_total", (("engine", "0"), ("model", "m")))
 
 
+STEP_MS = 61_000
+"""Between two pages: after a minute every fall is what it seems to be (`pipeline.doubts`)."""
+
+
 @dataclass
 class Line:
     """A process's counter: what it shows, and what of it has been seen."""
@@ -131,7 +135,7 @@ def test_the_stored_total_is_the_true_one(
         if action[0] == "collector" and quiet and stored:
             ingest = resumed(ingest, stored, offsets, engine)
         act(engine, action)
-        tick += 1000
+        tick += STEP_MS
         restarted, page = engine.restarted, engine.page()
         reading = ingest.take(page, tick)
         offsets.update({one.series: one.offset for one in reading.offsets})
