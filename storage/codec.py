@@ -8,16 +8,15 @@ from typing import Any
 import numpy as np
 import orjson
 
+from storage.digits import COMMA, Letters, even, parsed
 from storage.records import Values
 from telemetry.frame import Floats, Ints
 
 INFINITE = {float("inf"): "Infinity", float("-inf"): "-Infinity"}
 """JSON has no infinite number: a string stands for it, which numpy reads back as a float."""
-COMMA, BLANK, U_OF_NULL = ord(","), ord(" "), ord("u")
-TO_NUMBER = np.arange(256, dtype=np.uint8)
-"""Letters of JSON that are none of a number's become blanks."""
-TO_NUMBER[[ord(letter) for letter in '[]"']] = BLANK
-FEW = 6
+PIECE = 1 << 17
+"""Letters in which commas are looked for at once."""
+FEW = 2
 """One wanted number in so many: with fewer, passing over the rest is cheaper than reading it."""
 
 
@@ -42,7 +41,8 @@ def unpack(text: str | bytes) -> Floats:
 
 def unpack_joined(text: bytes | None) -> Floats:
     """float64[n] from numbers joined by commas; None is no number."""
-    return unpack(b"[%b]" % (text or b""))
+    numbers = even(text or b"")
+    return unpack(b"[%b]" % (text or b"")) if numbers is None else numbers
 
 
 def pick(text: bytes, total: int, index: Ints) -> Floats:
@@ -58,17 +58,26 @@ def pick(text: bytes, total: int, index: Ints) -> Floats:
         _expect(total, len(everything))
         return everything[index]
     letters = np.frombuffer(text, dtype=np.uint8)
-    commas = np.flatnonzero(letters == COMMA)
-    _expect(total, len(commas) + 1)
-    begin = np.where(index > 0, commas[index - 1] + 1, 0)
-    end = np.where(index < len(commas), commas[np.minimum(index, len(commas) - 1)], len(letters))
-    reach = np.arange(int((end - begin).max()))
-    place = begin[:, None] + reach
-    cells = TO_NUMBER[np.where(place < end[:, None], letters[np.minimum(place, len(letters) - 1)], BLANK)]
-    missing = (cells == U_OF_NULL).any(axis=1)
-    if missing.any():
-        cells[missing] = np.frombuffer(b"nan".ljust(len(reach)), dtype=np.uint8)
-    return cells.view(f"S{len(reach)}").ravel().astype(np.float64)
+    if (np.diff(index) < 0).any():
+        rising, back = np.unique(index, return_inverse=True)
+        return parsed(letters, *_bounds(letters, total, rising))[back]
+    return parsed(letters, *_bounds(letters, total, index))
+
+
+def _bounds(letters: Letters, total: int, index: Ints) -> tuple[Ints, Ints]:
+    """(begin, end) of elements that are parted by commas: those number `index`, rising. Piece by piece, for what comes
+    in between is eight times as large as the text, and a piece of it stays in the processor's cache."""
+    begin, end = np.zeros(len(index), dtype=np.int64), np.full(len(index), len(letters), dtype=np.int64)
+    done = 0
+    for at in range(0, len(letters), PIECE):
+        commas = np.flatnonzero(letters[at : at + PIECE] == COMMA)
+        commas += at
+        for side, before in ((end, 0), (begin, 1)):  # the comma behind an element, and the one before it
+            low, high = np.searchsorted(index, (done + before, done + len(commas) + before)).tolist()
+            side[low:high] = commas[index[low:high] - (done + before)] + before
+        done += len(commas)
+    _expect(total, done + 1)
+    return begin, end
 
 
 def _expect(total: int, found: int) -> None:

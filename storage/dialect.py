@@ -23,6 +23,8 @@ class Dialect(Protocol):
     busy_ms: int
     failures: tuple[type[Exception], ...]
 
+    def __hash__(self) -> int: ...
+
     @property
     def name(self) -> str: ...
 

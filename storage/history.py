@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, bindparam, select
 
 from storage import hot, schema, sealed
 from storage.assembly import Table, assemble, values_of
@@ -21,6 +21,12 @@ from telemetry.model import Series
 
 NOMINAL_MS = 1000.0
 """Interval of a target that has not said its own."""
+
+OFFSET = schema.offset.c
+STEPS = select(OFFSET.series, OFFSET.tick, OFFSET.reason).where(
+    OFFSET.tick >= bindparam("first"), OFFSET.tick <= bindparam("last")
+)
+INTERVALS = select(schema.target.c.name, schema.target.c.interval_ms)
 
 
 def frame(
@@ -95,9 +101,7 @@ def framed(connection: Connection, table: Table, known: Mapping[int, Series]) ->
 def _steps(connection: Connection, order: Sequence[int], ticks: Ints) -> list[tuple[int, int, str]]:
     """What the wanted series went through inside the frame: row, column at or after the step, reason."""
     row_of = {number: row for row, number in enumerate(order)}
-    table = schema.offset.c
-    inside = (table.tick >= int(ticks[0]), table.tick <= int(ticks[-1]))
-    found = connection.execute(select(table.series, table.tick, table.reason).where(*inside))
+    found = connection.execute(STEPS, {"first": int(ticks[0]), "last": int(ticks[-1])}).all()
     return [
         (row_of[number], int(np.searchsorted(ticks, tick)), reason)
         for number, tick, reason in found
@@ -119,6 +123,5 @@ def _breaks(steps: Sequence[tuple[int, int, str]], values: Floats) -> Bools:
 
 def gaps(connection: Connection, targets: Sequence[str]) -> Floats:
     """What is a gap of each of these targets, by its present interval: float64[target], milliseconds."""
-    query = select(schema.target.c.name, schema.target.c.interval_ms)
-    known = {name: NOMINAL_PER_GAP * interval for name, interval in connection.execute(query)}
+    known = {name: NOMINAL_PER_GAP * interval for name, interval in connection.execute(INTERVALS).all()}
     return np.array([known.get(target, NOMINAL_PER_GAP * NOMINAL_MS) for target in targets])

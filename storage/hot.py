@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from sqlalchemy import BigInteger, Connection, Select, bindparam, case, func, select
+from sqlalchemy import BigInteger, ColumnElement, Connection, Select, bindparam, case, func, select
 
 from storage.codec import pick, unpack_joined
 from storage.dialect import Dialect
@@ -25,6 +26,7 @@ SLICE_MS = 180_000
 cost more questions than they save memory."""
 FIRST = select(func.min(HOT.tick, type_=BigInteger))
 FIRST_AFTER = FIRST.where(HOT.tick > bindparam("after"), HOT.tick <= bindparam("last"))
+Texts = Select[*tuple[Any, ...]]
 Hours = Collection[tuple[str, int]]
 """(target, start of the hour)"""
 
@@ -78,12 +80,12 @@ def pieces(
 def _hour(
     connection: Connection, dialect: Dialect, plan: Plan, targets: Sequence[str], start: int, end: int
 ) -> Iterator[Piece]:
-    query = _query(dialect, plan, targets)
+    query, names = _query(dialect, plan, targets)
     mine = HOT.target.in_(targets) if len(targets) < AT_ONCE else HOT.target.is_not(None)
     at: int | None = start
     while at is not None and at <= end:
         stop = at + SLICE_MS if end - at >= 2 * SLICE_MS else end + 1
-        texts = tuple(connection.execute(query.where(HOT.tick >= at, HOT.tick < stop)).one())
+        texts = tuple(connection.execute(query, {**names, "at": at, "stop": stop}).one())
         if texts[0] is None:
             at = connection.scalar(FIRST.where(HOT.tick >= stop, HOT.tick <= end, mine))
             continue
@@ -91,16 +93,29 @@ def _hour(
         at = stop
 
 
-def _query(dialect: Dialect, plan: Plan, targets: Sequence[str]) -> Select[*tuple[Any, ...]]:
+def _query(dialect: Dialect, plan: Plan, targets: Sequence[str]) -> tuple[Texts, dict[str, object]]:
     """Texts of ticks, instants, layouts and data, each joined over rows in one order; no data where none is wanted."""
     idle = plan.layouts[plan.width == 0].tolist()
-    data = case((HOT.layout.not_in(idle), HOT.data)) if idle else HOT.data
-    texts = select(*(dialect.joined(column) for column in (HOT.tick, HOT.at_ms, HOT.layout, data)))
     if len(targets) < AT_ONCE:
-        return texts.where(HOT.target.in_(targets))  # the plan has all layouts of its targets
-    chosen = set(targets)
-    own = [number for number, name in zip(plan.layouts.tolist(), plan.targets, strict=True) if name in chosen]
-    return texts.where(HOT.layout.in_(own))
+        if not idle:
+            return _of_targets(dialect), {"names": targets}
+        where = HOT.target.in_(targets)  # the plan has all layouts of its targets
+    else:
+        chosen = set(targets)
+        own = [number for number, name in zip(plan.layouts.tolist(), plan.targets, strict=True) if name in chosen]
+        where = HOT.layout.in_(own)
+    return _texts(dialect, case((HOT.layout.not_in(idle), HOT.data)) if idle else HOT.data).where(where), {}
+
+
+@lru_cache(maxsize=4)
+def _of_targets(dialect: Dialect) -> Texts:
+    """The usual question, put together once."""
+    return _texts(dialect, HOT.data).where(HOT.target.in_(bindparam("names", expanding=True)))
+
+
+def _texts(dialect: Dialect, data: ColumnElement[Any]) -> Texts:
+    columns = [dialect.joined(column) for column in (HOT.tick, HOT.at_ms, HOT.layout, data)]
+    return select(*columns).where(HOT.tick >= bindparam("at"), HOT.tick < bindparam("stop"))
 
 
 def _piece(plan: Plan, texts: Sequence[bytes | None]) -> Piece:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, bindparam, select
 
 from storage import schema
 from telemetry.counters import NOMINAL_PER_GAP
@@ -15,20 +15,21 @@ INTERVAL_FACT = "imported_interval_ms"
 OWN_FACT = "interval_ms"
 """What the collector says of each target that it reads; the one that still holds is the present interval."""
 FACT = schema.fact.c
+OTHER = select(FACT.target, FACT.start_ms, FACT.end_ms, FACT.value, FACT.name).where(
+    FACT.target.in_(bindparam("names", expanding=True)),
+    FACT.name.in_((INTERVAL_FACT, OWN_FACT)),
+    FACT.start_ms <= bindparam("end"),
+    FACT.end_ms > bindparam("start"),
+)
 Stretch = tuple[int, int, float, bool]
 """start ≤ tick < end, what is a gap there, in milliseconds, and whether it is one even if it is shorter than now."""
 
 
 def stretches(connection: Connection, targets: Sequence[str], start: int, end: int) -> dict[str, list[Stretch]]:
     """Of each target, the stretches of a range in which it was read at another interval than it is now."""
-    query = select(FACT.target, FACT.start_ms, FACT.end_ms, FACT.value, FACT.name).where(
-        FACT.target.in_(sorted(set(targets))),
-        FACT.name.in_((INTERVAL_FACT, OWN_FACT)),
-        FACT.start_ms <= end,
-        FACT.end_ms > start,
-    )
+    asked = {"names": sorted(set(targets)), "start": start, "end": end}
     found: dict[str, list[Stretch]] = {}
-    for target, first, last, interval_ms, name in connection.execute(query).all():
+    for target, first, last, interval_ms, name in connection.execute(OTHER, asked).all():
         gap_ms = NOMINAL_PER_GAP * float(interval_ms)
         found.setdefault(target, []).append((first, last, gap_ms, name == OWN_FACT))
     return found
