@@ -25,6 +25,7 @@ class RunList {
   constructor(place) {
     this.place = place;
     this.known = new Map();
+    this.headings = new Map();
     this.looks = 0;
     this.configuration = JSON.parse(place.dataset.runs);
     useTables(this.configuration);
@@ -68,11 +69,7 @@ class RunList {
     const whole = this.looks++ % WHOLE_EVERY === 0;
     try {
       const [all, lately] = await Promise.all([whole ? ask("") : null, ask(`?start=${LATELY}`)]);
-      if (!this.closed) {
-        if (whole) this.known.clear();
-        for (const run of [...(all ?? []), ...lately]) this.known.set(run.id, run);
-        this.show([...this.known.values()]);
-      }
+      if (!this.closed) this.take([...(all ?? []), ...lately], whole);
     } catch {
       // The server is away: the header says so, and the page keeps what it has.
     }
@@ -86,22 +83,47 @@ class RunList {
     this.look();
   }
 
-  show(runs) {
-    const told = JSON.stringify([runs, this.models.grouped]);
-    this.runs = runs;
-    this.models.draw(runs);
-    if (told !== this.told) {
-      const heads = this.models.grouped ? [...new Set(runs.map(modelOf))].map(heading) : [];
-      this.grid.setGridOption("rowData", [...heads, ...runs]);
+  // Only rows that changed are given to the grid: ten thousand take their time. whole: those that are not among these
+  // are gone.
+  take(runs, whole) {
+    const newest = new Map(runs.map((run) => [run.key, run])), add = [], update = [], remove = [];
+    for (const [key, run] of newest) {
+      const text = JSON.stringify(run), before = this.known.get(key);
+      if (before?.text === text) continue;
+      (before ? update : add).push(run);
+      this.known.set(key, { run, text });
     }
-    this.told = told;
+    for (const [key, { run }] of whole ? this.known : [])
+      if (!newest.has(key)) {
+        remove.push(run);
+        this.known.delete(key);
+      }
+    if (add.length + update.length + remove.length || !this.runs) this.change({ add, update, remove });
+  }
+
+  change({ add = [], update = [], remove = [] }) {
+    this.runs = [...this.known.values()].map(({ run }) => run);
+    this.models.draw(this.runs);
+    const wanted = new Set(this.models.grouped ? this.runs.map(modelOf) : []);
+    for (const [model, row] of this.headings)
+      if (!wanted.has(model)) {
+        remove.push(row);
+        this.headings.delete(model);
+      }
+    for (const model of wanted)
+      if (!this.headings.has(model)) {
+        this.headings.set(model, heading(model));
+        add.push(this.headings.get(model));
+      }
+    this.grid.applyTransaction({ add, update, remove });
+    this.chosen.show(this.grid.getSelectedRows());
     this.count();
   }
 
   // Another model is chosen, or headings come or go.
   regroup() {
     if (!this.runs) return;
-    this.show(this.runs);
+    this.change({});
     this.grid.onFilterChanged();
   }
 
