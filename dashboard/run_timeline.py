@@ -168,7 +168,7 @@ def by_node(found: Answer, reading: Reading, nodes: Sequence[str]) -> tuple[Ints
 
 def node_map(view: View, reading: Reading) -> dict[str, Any]:
     """{key, t, step_ms, nodes, v}: means of a reading, a row per node."""
-    found = view.ask(reading.metric, view.nodes)
+    found = view.ask_nodes(reading.metric, view.nodes)
     t_ms, values = by_node(found, reading, view.nodes)
     told = {"t": numbers(t_ms), "step_ms": found.step_ms, "nodes": view.nodes, "v": numbers(short(values))}
     return {"key": reading.key, **told}
@@ -189,7 +189,7 @@ def node_lines(view: View, node: str) -> dict[str, Any]:
     """{node, lines}: every reading of one node, with least and largest of each bin."""
     lines = {}
     for reading in MAP:
-        found = view.ask(reading.metric, [node])
+        found = view.ask_nodes(reading.metric, [node])
         own = [line for line in found.lines if len(line.t_ms)]
         if len(own) > 1:
             t_ms, values = by_node(found, reading, [node])

@@ -25,16 +25,18 @@ COMPARED = (gpu.GPU_TEMPERATURE, gpu.GPU_SM_CLOCK)
 """Nodes are compared with each other in these."""
 SAMPLES: tuple[Metric, ...] = (*GAUGES, *(metric for both in DIRECTIONS.values() for metric in both))
 READINGS = 130_000
-"""Readings of all nodes that are in memory at once: two hours of sixteen nodes at one a second."""
-HOUR_MS = 3_600_000
+"""Readings of all nodes that are in memory at once: two hours of sixteen nodes at one a second; an hour of them where
+the stretch is longer."""
+HOUR_MS, SHORTEST_MS = 3_600_000, 60_000
 
 
 def slices(start_ms: int, end_ms: int, targets: int, readings: int = READINGS) -> list[tuple[int, int]]:
-    """Closed ranges that follow each other: one where that is few readings, else parts that begin at whole hours, or at
-    even parts of them. targets: how many are read, once a second."""
-    length = max(readings // max(targets, 1), 60) * 1000
+    """Closed ranges that follow each other: one where that is few readings, else parts of at most half as many, which
+    begin at whole hours, or at even parts of them. targets: how many are read, once a second."""
+    length = max(readings // max(targets, 1) * 1000, SHORTEST_MS)
     if end_ms - start_ms <= length:
         return [(start_ms, end_ms)]
+    length = max(length // 2, SHORTEST_MS)
     step = length // HOUR_MS * HOUR_MS if length >= HOUR_MS else HOUR_MS // -(-HOUR_MS // length)
     begins = [start_ms, *range((start_ms // step + 1) * step, end_ms + 1, step)]
     return list(zip(begins, [*(begin - 1 for begin in begins[1:]), end_ms], strict=True))

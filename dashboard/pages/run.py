@@ -16,7 +16,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from dashboard.api.parameters import ParameterError
-from dashboard.components.fragment import serve
+from dashboard.components.fragment import fragment, serve
 from dashboard.components.references import measured, references
 from dashboard.components.run_entries import Entry, entries, value
 from dashboard.components.run_forms import controls
@@ -34,6 +34,7 @@ from telemetry.catalog import ratios as quotients
 from telemetry.model import Unit
 
 PREFIX = "/runs/"
+EACH_MS = 30_000
 LIVE = "live"
 """In place of a number: the newest run that goes on."""
 HEADLINES = (
@@ -59,25 +60,37 @@ EXPORTED = (
 Answer = Mapping[str, Any]
 
 
-def sections(summary: Sequence[Mapping[str, Any]]) -> list[Component]:
+def sections(summary: Sequence[Mapping[str, Any]], where: Mapping[str, str]) -> list[Component]:
     """A panel per section that has something to say; of nodes only what is of all of them."""
     found = []
     for section in summary:
         shown = [one for one in section["entries"] if not (section["key"] == "nodes" and of_node(one))]
         if shown:
-            found.append(panel(section["label"], *numbers(shown, section["label"])))
+            found.append(panel(section["label"], *numbers(shown, section, where)))
     return found
 
 
-def numbers(shown: Sequence[Entry], label: str) -> list[Component]:
-    """Numbers of a section; those of single nodes and cages behind one click."""
-    single = [one for one in shown if of_node(one) or str(one["key"]).startswith("cage_")]
-    whole = [one for one in shown if one not in single]
-    parts = [entries(whole, label)] if whole else []
-    if single:
-        more = html.Summary(f"Each by itself: {len(single)} numbers")
-        parts.append(html.Details([more, entries(single, f"{label}, each by itself")], className="each"))
+def single(entry: Entry) -> bool:
+    """Whether it is of one node or cage: there may be hundreds of those."""
+    return of_node(entry) or str(entry["key"]).startswith("cage_")
+
+
+def numbers(shown: Sequence[Entry], section: Mapping[str, Any], where: Mapping[str, str]) -> list[Component]:
+    """Numbers of a section; those of single nodes and cages are asked for when somebody wants them."""
+    whole, each = [one for one in shown if not single(one)], [one for one in shown if single(one)]
+    parts = [entries(whole, section["label"])] if whole else []
+    if each:
+        more = html.Summary(f"Each by itself: {len(each)} numbers")
+        place = fragment("run-each", EACH_MS, section=section["key"], **where)
+        parts.append(html.Details([more, place], className="each"))
     return parts
+
+
+def each_of(summary: Sequence[Mapping[str, Any]], key: str) -> list[Component]:
+    """Numbers of single nodes and cages of a section."""
+    section = next((one for one in summary if one["key"] == key), None)
+    found = [one for one in section["entries"] if single(one)] if section is not None else []
+    return [entries(found, f"{section['label']}, each by itself")] if section is not None else []
 
 
 def fingerprint(found: Sequence[Mapping[str, Any]]) -> Component:
@@ -197,15 +210,15 @@ def top(found: Answer) -> list[Component]:
     return [*parts, headlines(summary)] if summary else parts
 
 
-def rest(found: Answer) -> list[Component]:
-    """What stands below it: every number, what can be done, what it ran on, what happened."""
+def rest(found: Answer, where: Mapping[str, str]) -> list[Component]:
+    """What stands below it: every number, what can be done, what it ran on, what happened. where: as of a fragment."""
     run, summary = found["run"], found["summary"]
     each = nodes(summary)
     parts = [*results(found.get("benchmarks", ())), *([each] if each is not None else [])]
     parts.append(panel("Marks and events", marks(found)))
     ran_on = panel("Ran on", fingerprint(found["fingerprint"]))
     published = references(found.get("references", ()), [measured(run["name"], summary)])
-    own = html.Div([*sections(summary), ran_on], className="sections")
+    own = html.Div([*sections(summary, where), ran_on], className="sections")
     return [*parts, own, *([] if published is None else [published]), controls(run)]
 
 
@@ -244,7 +257,12 @@ def register(app: dash.Dash, services: Services) -> None:
         return part(top, lambda: services.run(run, start, end), [lost(run)])
 
     def below(run: str, start: str, end: str) -> tuple[Any, int]:
-        return part(rest, lambda: services.run(run, start, end), [])
+        given = {"run": run, "start": start, "end": end}
+        where = {name: text for name, text in given.items() if text}
+        return part(lambda found: rest(found, where), lambda: services.run(run, start, end), [])
+
+    def each(run: str, section: str, start: str, end: str) -> tuple[Any, int]:
+        return part(lambda found: each_of(found["summary"], section), lambda: services.run(run, start, end), [])
 
     def one_node(run: str, name: str, start: str, end: str) -> tuple[Any, int]:
         return part(lambda found: [node(found["summary"], name)], lambda: services.run(run, start, end), [])
@@ -253,6 +271,7 @@ def register(app: dash.Dash, services: Services) -> None:
         return part(lambda found: [moment(found, name)], lambda: services.run_moment(run, at), [])
 
     serve(app.server, "run", above, "run", "start", "end")
+    serve(app.server, "run-each", each, "run", "section", "start", "end")
     serve(app.server, "run-more", below, "run", "start", "end")
     serve(app.server, "run-node", one_node, "run", "node", "start", "end")
     serve(app.server, "run-moment", then, "run", "at", "node")
