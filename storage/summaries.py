@@ -84,11 +84,12 @@ def _zeros_before(rows: Sequence[Row], begun: Collection[tuple[int, int]]) -> It
     """Rows of the hours before those in which a counter from first use appeared with the very first sample: there it
     stood at 0 all the time, and in its own hour nothing says so. Readings are taken to be as many as in that.
 
-    Where it appeared later in an hour, the zero is that hour's `first`.
+    Where it appeared later in an hour, the zero is that hour's `first`; where there is an hour before, it was imported.
     """
     if begun:
+        there = {(number, hour) for number, hour, *_ in rows}
         for number, hour, n, first, *rest in rows:
-            if (number, hour) in begun and first is not None and first > 0:
+            if (number, hour) in begun and (number, hour - HOUR_MS) not in there and first is not None and first > 0:
                 yield (number, hour - HOUR_MS, n, 0.0, *(0.0 for _ in rest))
 
 

@@ -145,3 +145,17 @@ def test_what_a_chunk_holds_is_its_first_sample(begun: Store) -> None:
     assert {1.0, float(COUNTED), float(COUNTED - 100)} == {first for (first,) in found}
     frame = begun.frame([engine.GENERATION_TOKENS.name], ["head"], HOUR, HOUR + STEP)
     assert frame.values.tolist() == [[COUNTED, COUNTED + 1]]
+
+
+def test_an_hour_before_that_is_there_counts_instead_of_the_zero(begun: Store) -> None:
+    """Such an hour was imported: the store is told of one by hand."""
+    for hour in (NOW, HOUR):
+        begun.seal("head", hour, NOW + 10 * HOUR_MS)
+    columns = "n, first, last, min, max, sum, gain, seconds, codec, data"
+    with begun._database.writing() as connection:
+        connection.exec_driver_sql(
+            f"INSERT INTO chunk (series, hour, {columns}) SELECT series, hour - {HOUR_MS}, 360, 400, 500, "
+            f"min, max, sum, gain, seconds, codec, data FROM chunk WHERE hour = {HOUR} AND first = {COUNTED}"
+        )
+    found = begun.summaries([engine.GENERATION_TOKENS.name], ["head"], NOW, HOUR)
+    assert (found.first.tolist(), found.last.tolist()) == ([[400.0, COUNTED]], [[500.0, LAST]])
