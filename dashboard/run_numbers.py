@@ -79,6 +79,13 @@ class RunNumbers:
                 del self._kept[next(iter(self._kept))]
         return found
 
+    def at_once(self, run: Run) -> Numbers:
+        """Of a run, and worked out now where it ended a moment ago and was not settled yet."""
+        found = self.of(run)
+        if found.sections or found.why != NOT_YET or not run.own or found.end_ms <= found.start_ms:
+            return found
+        return self.of(run, found.start_ms, found.end_ms)
+
     def _settled(self, run: Run) -> Numbers:
         start, end = run.window(run.end_ms or run.start_ms)
         summary = self.sources.store.run_part(run.id, SUMMARY)

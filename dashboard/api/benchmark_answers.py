@@ -24,7 +24,7 @@ from telemetry.frame import Frame
 
 AROUND_MS = 15 * 3_600_000
 """How far a run may be from a time whose zone is not known."""
-APART, BY_HAND = "apart", "named by hand"
+ALONE, BY_HAND = "benchmark", "named by hand"
 TIMELESS = "{}: it does not tell when it was measured; name its run, or keep it apart"
 SEVERAL = "{}: it fits several runs, name one of them: {}"
 
@@ -53,18 +53,9 @@ def of_run(sources: Sources, run: Run) -> list[Benchmark]:
 def answers(sources: Sources, numbers: RunNumbers, run: Run) -> list[dict[str, Any]]:
     """The same with the engine's numbers beside, as JSON."""
     found = of_run(sources, run)
-    sections = [Section.from_json(one) for one in _sections(numbers, run)] if found else []
+    told = numbers.at_once(run).sections if found and run.by != ALONE else ()
+    sections = [Section.from_json(one) for one in told]
     return [dict(beside.answer(one, sections)) for one in found]
-
-
-def _sections(numbers: RunNumbers, run: Run) -> Sequence[Any]:
-    """The engine's numbers of a run, worked out where it ended a moment ago; none of one without telemetry."""
-    if run.by == "benchmark":
-        return ()
-    known = numbers.of(run).sections
-    if known or not run.own or run.end_ms is None or run.end_ms <= run.start_ms:
-        return known
-    return numbers.of(run, *run.window(run.end_ms)).sections
 
 
 def bring(sources: Sources, numbers: RunNumbers, benchmark: Benchmark, wish: Wish) -> tuple[dict[str, Any], int]:

@@ -21,7 +21,7 @@ Content = Mapping[str, Any]
 
 def gather(sources: Sources, numbers: RunNumbers, run: Run, version: str) -> dict[str, Any]:
     """{run, stretch, why, summary, fingerprint, marks, events, charts, benchmarks, origin, version, written}."""
-    found = numbers.of(run)
+    found = numbers.at_once(run)
     origin = sources.store.run_parts_of(run.id, ORIGIN)
     return {
         "run": run_json(run),

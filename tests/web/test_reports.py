@@ -202,8 +202,11 @@ def test_what_cannot_be_had(web: Web) -> None:
 
 
 def test_a_run_that_has_no_numbers_yet(web: Web) -> None:
-    web.world.writer.commit(Batch(runs=[run(5, 31, 39)]), web.world.now)
-    text = fetch(web, "runs/5/report.html").text
+    """Of one that ended a moment ago they are worked out at once; of one without a length there are none."""
+    web.world.writer.commit(Batch(runs=[run(5, 31, 39), run(6, 39, 39)]), web.world.now)
+    assert "| Output tokens | 160 tokens |  |" in fetch(web, "runs/5/report.md").text
+    assert bundle.read(fetch(web, "runs/5/bundle").data).parts["headline"] == {}
+    text = fetch(web, "runs/6/report.html").text
     assert "Its numbers are worked out within half a minute of its end." in text
-    refused = fetch(web, "runs/5/bundle", 409).json["error"]
-    assert refused.startswith("Run 5 has no numbers yet")
+    refused = fetch(web, "runs/6/bundle", 409).json["error"]
+    assert refused.startswith("Run 6 has no numbers yet")
