@@ -23,7 +23,7 @@ from typing import Any
 from bench.speed import growth, live, ours, report
 from bench.speed.asked import ROWS, Questions
 from bench.speed.cost import best, cpu_of
-from bench.speed.fill import Filled, fill
+from bench.speed.fill import Filled, bring_forward, fill
 from bench.speed.peer import Peer, vector
 from bench.speed.prometheus import Prometheus
 from bench.speed.server import RefusedError
@@ -111,6 +111,7 @@ def _ours(size: Size, folder: Path) -> Filled:
         for old in folder.glob("ours.db*"):
             old.unlink()
         done.write_text(json.dumps(asdict(fill(folder / "ours.db", size, say))))
+    bring_forward(folder / "ours.db", size)
     return Filled.of(json.loads(done.read_text()))
 
 

@@ -112,6 +112,13 @@ def seal_hour(store: Store, cluster: Sequence[Target], start: int, cost: Cost) -
             assert store.seal(one.name, start, start + HOUR_MS + LATER_MS), f"{one.name} was not sealed"
 
 
+def bring_forward(path: Path, size: Size) -> None:
+    """A store that was kept, as today's collector leaves it: of today's version, its days put together."""
+    store = open_store(str(path), writer=True, now_ms=size.now_ms)
+    fold_days(store, size.now_ms)
+    store.close()
+
+
 def fold_days(store: Store, now_ms: int) -> None:
     """Put days that are over together, as the collector does within a minute."""
     while due := store.days_due(now_ms, MOST_DAYS):
