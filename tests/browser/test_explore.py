@@ -145,6 +145,25 @@ def test_a_node_that_is_isolated_is_isolated_in_every_chart(site: Site, open_pag
     )
 
 
+def test_a_name_under_the_pointer_is_lit_in_every_chart_that_knows_it(site: Site, open_page: Open) -> None:
+    metrics = "gpu_power_watts,interconnect_transmit_bytes_per_second,decode_tokens_per_second"
+    page = opened(open_page, f"{site.address}/explore?metric={metrics}&start=-5m")
+    page.evaluate("document.fonts.ready")
+
+    def drawn() -> list[str]:
+        found = page.evaluate(
+            "[...document.querySelectorAll('.explore-plot > canvas:first-child')].map((one) => one.toDataURL())"
+        )
+        return list(found)
+
+    before = drawn()
+    row(page, "spark-02").hover()
+    lit = drawn()
+    assert [one == two for one, two in zip(before, lit, strict=True)] == [False, False, True]
+    page.mouse.move(5, 5)
+    assert drawn() == before
+
+
 def test_a_large_readout_hides_no_line(site: Site, open_page: Open) -> None:
     page = opened(open_page, f"{site.address}/explore")
     plot = page.locator('[data-metric="gpu_power_watts"] .explore-over')

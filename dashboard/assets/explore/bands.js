@@ -70,9 +70,9 @@ function fill(context, found, colour, strength) {
   context.globalAlpha = 1;
 }
 
-// Grounds below lines; strong: the name of the only line that has one.
+// Grounds below lines; strong(line): which are the only ones that have one.
 export function grounds(context, lines, parts, { paint, strong, ...how }) {
-  const spanned = lines.map((line, at) => [line, at]).filter(([line]) => line.low && line.high && (!strong || strong === line.name));
+  const spanned = lines.map((line, at) => [line, at]).filter(([line]) => line.low && line.high && (strong?.(line) ?? true));
   const each = spanned.map(([line, at]) => [line, bars(line, parts[at], how)]), many = each.length > MANY;
   if (many) fill(context, envelope(each.flatMap(([, found]) => found)), paint("dim"), SHARED_STRENGTH);
   for (const [line, found] of each) {

@@ -104,7 +104,7 @@ function stroke(context, line, parts, { place, shift, width }) {
   context.stroke();
 }
 
-// Draw lines whose samples stand `shift` later than they were; strong: the only ones that are not pale.
+// Draw lines whose samples stand `shift` later than they were; strong(line): which are the only ones that are not pale.
 export function drawLines(context, { lines, span, width, place, paint, shift = 0, earlier = false, strong = null }) {
   const moved = [span[0] - shift, span[1] - shift], many = lines.length > MANY;
   const how = { place, shift, width };
@@ -112,9 +112,9 @@ export function drawLines(context, { lines, span, width, place, paint, shift = 0
   if (!earlier) grounds(context, lines, parts, { ...how, paint, strong });
   context.lineJoin = "round";
   lines.forEach((line, at) => {
-    const pale = strong && strong !== line.name;
-    context.globalAlpha = earlier ? 0.55 : pale ? 0.18 : 1;
-    context.lineWidth = strong === line.name ? 2.2 : many ? 1.1 : 1.5;
+    const bold = strong?.(line), pale = strong && !bold;
+    context.globalAlpha = (earlier ? 0.55 : 1) * (pale ? 0.18 : 1);
+    context.lineWidth = bold ? 2.2 : many ? 1.1 : 1.5;
     context.setLineDash(earlier ? [3, 3] : DASHES[line.dash]);
     context.strokeStyle = context.fillStyle = paint(line.colour);
     stroke(context, line, parts[at], how);

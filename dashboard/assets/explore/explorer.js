@@ -6,6 +6,7 @@ import { tellZoomed } from "../live/zoom.js";
 import { Chart } from "./chart.js";
 import { Drawer } from "./drawer.js";
 import { useTables } from "./format.js";
+import { ofName } from "./lines.js";
 import { Notes } from "./notes.js";
 import { closePops } from "./pop.js";
 import { Readout } from "./readout.js";
@@ -154,10 +155,13 @@ export class Explorer extends Steps {
     });
   }
 
+  // A name in one legend lights up what it means in every chart.
   highlight(name) {
+    if (this.lit === name) return;
+    this.lit = name;
     for (const chart of this.charts) {
-      const strong = name && chart.shown().some((line) => line.name === name) ? name : null;
-      if (chart.strong === strong) continue;
+      const strong = name ? ofName(chart.shown(), name) : null;
+      if (strong === chart.strong) continue;
       chart.strong = strong;
       chart.draw();
     }

@@ -31,12 +31,8 @@ export class Legend {
       if (button.matches(".explore-mark") || event.ctrlKey || event.metaKey || event.shiftKey) explorer.hide(name);
       else explorer.isolate(name);
     });
-    const light = (name) => {
-      if (this.chart.strong === name) return;
-      explorer.highlight(name);
-    };
-    this.body.addEventListener("pointerover", (event) => light(event.target.closest("tr")?.dataset.name ?? null));
-    this.body.addEventListener("pointerleave", () => light(null));
+    this.body.addEventListener("pointerover", (event) => explorer.highlight(event.target.closest("tr")?.dataset.name ?? null));
+    this.body.addEventListener("pointerleave", () => explorer.highlight(null));
   }
 
   // Rows for the lines there are; the numbers follow when the server has worked them out.

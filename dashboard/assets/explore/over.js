@@ -17,7 +17,7 @@ export function drawOver(context, chart) {
   context.clearRect(0, 0, size.width, size.height);
   if (brush) drawBrush(context, brush, place, size.height);
   if (cursor === null || cursor < span[0] || cursor > span[1]) return;
-  if (near) drawLines(context, { lines: [{ ...near, low: null }], span, width: bin, place, paint, strong: near.name });
+  if (near) drawLines(context, { lines: [{ ...near, low: null }], span, width: bin, place, paint, strong: () => true });
   context.fillStyle = paint("text");
   context.globalAlpha = 0.6;
   context.fillRect(Math.round(place.x(cursor)), 0, 1, size.height);
