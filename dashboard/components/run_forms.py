@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from html import escape
 from typing import Any
 
@@ -65,20 +65,20 @@ def controls(run: Mapping[str, Any]) -> Component:
     return panel(
         "Do",
         html.Div(buttons, className="orders"),
-        html.Details(
-            [html.Summary("Name, tags, notes, how it was measured …"), html.Div(typed(run), className="orders typed")]
-        ),
+        html.Details([html.Summary("Name, tags, notes, how it was measured …"), *(group(*one, run) for one in GROUPS)]),
     )
 
 
-def typed(run: Mapping[str, Any]) -> list[Any]:
-    """Forms with fields."""
+def group(title: str, forms: Callable[[Mapping[str, Any]], list[Raw]], run: Mapping[str, Any]) -> Component:
+    """Forms about one thing, with a heading."""
+    return html.Section([html.H3(title, className="label"), html.Div(forms(run), className="orders typed")])
+
+
+def called(run: Mapping[str, Any]) -> list[Raw]:
+    """What it is called, and what is said of it."""
     number = run["id"]
-    area = f'<textarea name="text" rows="3" data-as="text">{escape(run["note"])}</textarea>'
+    area = f'<textarea name="text" rows="2" data-as="text">{escape(run["note"])}</textarea>'
     note = f'<label class="wide"><span class="label">Note</span>{area}</label>'
-    measured = [
-        entry(f"measured.{name}", label, run["measured"].get(name, ""), example) for name, label, example in MEASURED
-    ]
     tags = [
         form("tag", number, fixed("tag", tag, "text"), fixed("on", "false"), button=f"Take off “{tag}”")
         for tag in run["tags"]
@@ -87,32 +87,40 @@ def typed(run: Mapping[str, Any]) -> list[Any]:
         form("label", number, fixed("key", key, "text"), fixed("value", "null"), button=f"Take off “{key}”")
         for key in sorted(run["labels"])
     ]
-    start = "" if run["trim_start"] is None else f"{(run['trim_start'] - run['start']) / 1000:g}"
-    trim = [entry("start_ms", "Leave out, seconds at the start", start, "0", "after", run["start"])]
-    if not run["live"]:
-        end = "" if run["trim_end"] is None else f"{(run['end'] - run['trim_end']) / 1000:g}"
-        trim.append(entry("end_ms", "Seconds at the end", end, "0", "before", run["end"]))
-    nodes = ", ".join(run["nodes"] or ())
-    begin, when = run["start"], "Seconds after the start"
     return [
         form("rename", number, entry("name", "Name", run["name"]), button="Rename"),
         form("tag", number, entry("tag", "Tag", "", "fp8"), button="Add"),
         *tags,
         form("label", number, entry("key", "Label", "", "drafts"), entry("value", "Value", "", "7"), button="Add"),
         *labels,
+        form("note", number, note, button="Save the note"),
+    ]
+
+
+def reach(run: Mapping[str, Any]) -> list[Raw]:
+    """From when to when it is, and moments of it."""
+    number, begin, when = run["id"], run["start"], "Seconds after the start"
+    start = "" if run["trim_start"] is None else f"{(run['trim_start'] - begin) / 1000:g}"
+    trim = [entry("start_ms", "Leave out, seconds at the start", start, "0", "after", begin)]
+    if not run["live"]:
+        end = "" if run["trim_end"] is None else f"{(run['end'] - run['trim_end']) / 1000:g}"
+        trim.append(entry("end_ms", "Seconds at the end", end, "0", "before", run["end"]))
+    moment = (entry("text", "Annotation", "", "fan on"), entry("at_ms", when, "", "90", "after", begin))
+    return [
+        form("annotate", number, *moment, button="Annotate"),
         form("trim", number, *trim, button="Trim"),
-        form("nodes", number, entry("nodes", "Nodes taking part", nodes, "by evidence", "list"), button="Set"),
-        form(
-            "annotate",
-            number,
-            entry("text", "Annotation", "", "fan on"),
-            entry("at_ms", when, "", "90", "after", begin),
-            button="Annotate",
-        ),
         form("split", number, entry("at_ms", f"Split: {when.lower()}", "", "90", "after", begin), button="Split"),
         *joins(run),
-        form("note", number, note, button="Save the note"),
-        form("measured", number, *measured, button="Save how it was measured"),
+    ]
+
+
+def measured(run: Mapping[str, Any]) -> list[Raw]:
+    """What no counter knows."""
+    number, told, nodes = run["id"], run["measured"], ", ".join(run["nodes"] or ())
+    fields = [entry(f"measured.{name}", label, told.get(name, ""), example) for name, label, example in MEASURED]
+    return [
+        form("measured", number, *fields, button="Save how it was measured"),
+        form("nodes", number, entry("nodes", "Nodes taking part", nodes, "by evidence", "list"), button="Set"),
     ]
 
 
@@ -127,3 +135,11 @@ def joins(run: Mapping[str, Any]) -> list[Raw]:
             fields = fixed("other", str(other["id"]))
             forms.append(form("merge", run["id"], fields, button=label, ask=ask, then=f"/runs/{first['id']}"))
     return forms
+
+
+GROUPS: tuple[tuple[str, Callable[[Mapping[str, Any]], list[Raw]]], ...] = (
+    ("What it is called", called),
+    ("From when to when", reach),
+    ("How it was measured", measured),
+)
+"""Headings, and the forms below them."""

@@ -41,6 +41,13 @@ def test_from_the_list_to_a_run_and_back(site: Site, open_page: Open) -> None:
     page.go_back()
     expect(rows).to_have_count(2)
     assert page.evaluate("window.stayed") is True
+    expect(page.locator(".ag-center-cols-container [row-index='0'] [col-id='requests.output']")).to_have_text(
+        "400\u00a0tokens"
+    )
+    site.run(75)  # the run that goes on goes on
+    expect(page.locator(".ag-center-cols-container [row-index='0'] [col-id='requests.output']")).to_have_text(
+        "700\u00a0tokens"
+    )
     page.get_by_label("Search the runs").fill("#2")
     expect(rows).to_have_count(1)
 

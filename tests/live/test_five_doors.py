@@ -23,6 +23,7 @@ from telemetry.near import answer
 from telemetry.query import Line, Query
 from tests.browser.conftest import CHROMIUM, FLAGS
 from tests.live.demo import Demo, Drawn, Entry, Moment, running
+from tests.live.runs import NUMBERS, compare_runs
 from tests.web.test_five_doors import CELLS
 
 pytestmark = [pytest.mark.live, pytest.mark.xdist_group("whole-product")]
@@ -218,6 +219,8 @@ def test_two_hundred_questions(tmp_path: Path) -> None:
             compare_histories(asked, through_series(demo, asked), through_store(demo, asked, asked.points))
             compared = compare_now(asked, through_store(demo, asked, None))
             counts = [old + new for old, new in zip(counts, compared, strict=True)]
+        of_runs = compare_runs(demo, dice)
     print(f"{len(moments)} moments, {counts[0]} values of /latest and {counts[1]} texts of pages compared")
+    assert of_runs > NUMBERS / 4
     assert counts[0] > QUESTIONS
     assert counts[1] > QUESTIONS / 2

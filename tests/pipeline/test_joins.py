@@ -9,6 +9,7 @@ import pytest
 
 from pipeline import joins
 from runs.model import Mark, Measured, Run
+from runs.subject import Member
 from storage.records import MarksMoved
 from storage.store import Store, open_store
 from tests.pipeline.stage import Stage
@@ -247,3 +248,57 @@ def test_of_several_pauses_the_one_around_the_moment_counts() -> None:
         MarksMoved(1, None, 50, 50, "begin"),
         MarksMoved(1, 2, 45),
     )
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "first", "second"),
+    [
+        (None, None, (None, None), (None, None)),
+        (10, 90, (10, None), (None, 90)),
+        (49, 51, (49, None), (None, 51)),
+        (50, 90, (None, None), (None, 90)),
+        (10, 50, (10, None), (None, None)),
+        (60, 90, (None, None), (60, 90)),
+        (10, 40, (10, 40), (None, None)),
+    ],
+)
+def test_each_part_is_trimmed_where_the_run_was(
+    start: int | None, end: int | None, first: tuple[int | None, int | None], second: tuple[int | None, int | None]
+) -> None:
+    run = Run(1, "m", "m #1", 0, 100, trim_start_ms=start, trim_end_ms=end)
+    parts = joins.split(run, 50, 100, 2, ())
+    assert (parts.first.trim_start_ms, parts.first.trim_end_ms) == first
+    assert (parts.second.trim_start_ms, parts.second.trim_end_ms) == second
+
+
+def test_engines_of_both_and_what_one_of_them_says() -> None:
+    one, two = Member("a", "0"), Member("b", "0")
+    first = Run(1, "m", "m #1", 0, 5, engines=(two,), trim_start_ms=2, trim_end_ms=4, pinned=True, by="hand")
+    second = Run(2, "m", "m #2", 10, 15, "began", "ended", engines=(one, two), trim_start_ms=12, trim_end_ms=14)
+    whole, marks = joins.merged(replace(first, ended="over"), second)
+    assert (whole.engines, whole.by, whole.pinned, whole.ended) == ((one, two), "hand", True, "ended")
+    assert (whole.trim_start_ms, whole.trim_end_ms) == (2, 14)
+    assert marks == (Mark(5, "end", "over"), Mark(10, "begin", "began"))
+
+
+def test_runs_that_only_touch_are_merged_with_marks() -> None:
+    """Stopped by hand, and what still ran was another run: only a split by hand leaves no trace."""
+    first, second = Run(1, "m", "x", 0, 5, ended="stopped by hand"), Run(2, "m", "x", 5, 9, "tokens flowed")
+    whole, marks = joins.merged(first, second)
+    assert marks == (Mark(5, "end", "stopped by hand"), Mark(5, "begin", "tokens flowed"))
+    parts = joins.split(whole, 5, 9, 3, marks)
+    assert (parts.first.end_ms, parts.first.ended, parts.second.start_ms, parts.second.began) == (
+        5,
+        "stopped by hand",
+        5,
+        "tokens flowed",
+    )
+    assert parts.moved[-1] == MarksMoved(1, 3, 5)
+
+
+def test_too_many_tags_of_both() -> None:
+    first, second = (
+        Run(number, "m", "x", number, number, tags=tuple(f"{number} {n}" for n in range(30))) for number in (1, 2)
+    )
+    with pytest.raises(ValueError, match="a run has at most 50 tags"):
+        joins.merged(first, second)
