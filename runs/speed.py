@@ -19,6 +19,8 @@ from telemetry.grid import largest
 from telemetry.model import Unit, part
 
 TPS = Unit.TOKENS_PER_SECOND
+WORTH_SAYING = 0.01
+"""A doubt of less than this share changes hardly a digit of what is shown."""
 PEAK_S, PEAK_SHORT_S = 10.0, 1.0
 
 DECODE_MEAN = Number(
@@ -118,7 +120,9 @@ def interval_s(frame: Frame) -> float:
 def _doubt(stretch: Stretch) -> str:
     """What one interval at each window's edge may change."""
     share = interval_s(stretch.engines) * len(stretch.windows) / stretch.decoding_s
-    return f"± {share:.2g} of it: one interval of each window" if share < 1 else "± all of it: windows of one interval"
+    if share < WORTH_SAYING:
+        return ""
+    return f"± {100 * share:.2g} %: one interval of each window" if share < 1 else "± all of it: one interval each"
 
 
 def _hidden(stretch: Stretch) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -38,7 +37,6 @@ PER_NODE = (
     ("throttled", "Throttled"),
     ("energy", "Energy"),
 )
-SMALL, SMALLEST = re.compile(r"± (\d\S*) of it: one interval of each window(?:; )?"), 0.01
 STANDING_OUT = ("slowest", "hottest")
 MEASURED = {
     "concurrency": "Concurrency",
@@ -63,7 +61,7 @@ def heroes(summary: Sections) -> Html:
     for place, (path, label) in enumerate(HEROES):
         entry = find(summary, path)
         value = tag("div", shown(entry), class_="value", **_exactly(path, entry))
-        note = tag("div", _doubt(entry), class_="note")
+        note = tag("div", str((entry or {}).get("note", "")), class_="note")
         large.append(
             tag("div", tag("div", label, class_="label"), value, note, class_=f"hero{'' if place else ' first'}")
         )
@@ -79,13 +77,6 @@ def heroes(summary: Sections) -> Html:
     ]
     rest = tag("div", *tiles, class_="tiles") if tiles else Html("")
     return tag("div", tag("div", *large, class_="heroes"), rest, class_="numbers")
-
-
-def _doubt(entry: Entry | None) -> str:
-    """A number's note, less a doubt that would not change a digit of what is shown."""
-    note = str((entry or {}).get("note", ""))
-    found = SMALL.match(note)
-    return note[found.end() :] if found is not None and float(found[1]) < SMALLEST else note
 
 
 def _exactly(path: str, entry: Entry | None) -> dict[str, str]:

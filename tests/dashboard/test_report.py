@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.report import anonymous, figures, lines, markdown, picture, sections, tables, tags, times
+from dashboard.report import anonymous, figures, lines, markdown, picture, sections, tags, times
 from dashboard.report.figures import Figures
 from dashboard.report.tags import Html, inner, shown, tag
 from storage.records import TargetRow
@@ -251,21 +251,6 @@ def test_definitions_stand_once() -> None:
     ]
     found = re.findall(r"<dd>([^<]*)</dd>", sections.definitions(summary))
     assert found == ["same", "ttft mean", "ttft p50", "ttft p95", "itl mean"]
-
-
-@pytest.mark.parametrize(
-    ("note", "left"),
-    [
-        ("± 0.0076 of it: one interval of each window", ""),
-        ("± 4.6e-05 of it: one interval of each window; 1 gap of the engine", "1 gap of the engine"),
-        ("± 0.01 of it: one interval of each window", "± 0.01 of it: one interval of each window"),
-        ("± all of it: windows of one interval", "± all of it: windows of one interval"),
-        ("2 gaps", "2 gaps"),
-    ],
-)
-def test_a_doubt_that_changes_no_digit_is_not_said_beside_the_large_number(note: str, left: str) -> None:
-    assert tables._doubt({"note": note}) == left
-    assert tables._doubt(None) == ""
 
 
 def target(name: str, kind: str, url: str) -> TargetRow:

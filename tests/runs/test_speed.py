@@ -35,13 +35,19 @@ def test_decode(steady: World) -> None:
 
 
 def test_the_mean_says_what_an_interval_may_change(steady: World) -> None:
-    assert entry(steady.summary(), "speed.decode_mean").note == "± 0.067 of it: one interval of each window"
+    assert entry(steady.summary(), "speed.decode_mean").note == "± 6.7 %: one interval of each window"
+
+
+def test_a_doubt_that_changes_no_digit_is_not_said() -> None:
+    found = World(402, {TOKENS: ramp((1, 0), (400, 5))}).summary()
+    assert value(found, "speed.decode_mean") == pytest.approx(5)
+    assert entry(found, "speed.decode_mean").note == ""
 
 
 def test_a_window_of_one_interval_says_little() -> None:
     found = World(30, {TOKENS: ramp((5, 0), (1, 7))}).summary()
     assert value(found, "speed.decode_mean") == 7
-    assert entry(found, "speed.decode_mean").note == "± all of it: windows of one interval"
+    assert entry(found, "speed.decode_mean").note == "± all of it: one interval each"
 
 
 def test_the_median_is_of_10_s_means_while_decoding(steady: World) -> None:
@@ -82,13 +88,13 @@ def test_a_window_that_touches_a_gap_is_no_candidate() -> None:
     assert peak.note == "1 gap of the engine, 6 s in all"
     assert value(found, "requests.output") == 500, "totals include what happened in gaps"
     assert entry(found, "speed.decode_mean").note == (
-        "± 0.067 of it: one interval of each window; 1 gap of the engine, 6 s in all"
+        "± 6.7 %: one interval of each window; 1 gap of the engine, 6 s in all"
     )
 
 
 def test_a_gap_outside_the_windows_touches_no_mean_of_them() -> None:
     found = World(61, {TOKENS: STEADY}, unread={"head": range(30, 35)}).summary()
-    assert entry(found, "speed.decode_mean").note == "± 0.067 of it: one interval of each window"
+    assert entry(found, "speed.decode_mean").note == "± 6.7 %: one interval of each window"
     assert "gap" in entry(found, "speed.decode_wall").note
 
 
