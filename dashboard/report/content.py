@@ -12,7 +12,8 @@ from dashboard.run_numbers import RunNumbers
 from dashboard.sources import Sources
 from exchange.benchmarks.record import PART
 from exchange.bundle import ORIGIN, Bundle
-from pipeline.digest import CELLS, CHARTS, charts
+from pipeline.digest import CELLS, CHARTS, charts, headline
+from runs.entries import Section
 from runs.fingerprint import Fingerprint
 from runs.model import Run
 
@@ -72,7 +73,7 @@ def bundle(content: Content, sources: Sources, run: Run) -> Bundle:
             "why": "",
             "sections": content["summary"],
         },
-        "headline": sources.store.run_parts("headline", [run.id]).get(run.id, {}),
+        "headline": headline([Section.from_json(one) for one in content["summary"]]),
         "fingerprint": content["fingerprint"],
         "events": content["events"],
     }

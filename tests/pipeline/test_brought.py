@@ -44,6 +44,8 @@ def ask(store: Store, *orders: tuple[str, dict[str, Any]]) -> list[str | None]:
         runs=list(told.runs.values()),
         marks=told.marks,
         parts=told.parts,
+        marks_moved=told.moved,
+        parts_moved=told.parts_moved,
         runs_deleted=told.deleted,
         detectors=told.detectors,
         commands=told.commands,
@@ -101,6 +103,23 @@ def test_a_result_becomes_part_of_a_run(store: Store) -> None:
     assert ask(store, ("benchmark", {"run": 9, "record": RECORD})) == ["there is no run 9"]
     assert ask(store, ("delete", {"run": 4})) == [None]
     assert store.run_parts_of(4, "") == {}
+
+
+def test_results_of_both_halves_are_of_the_whole(store: Store) -> None:
+    other = reading.read(packed(results.vllm(total_output_tokens=5)), "y.json")[0]
+    store.commit(Batch(runs=[Run(4, "Kimi-K3", "x", 0, 9), Run(5, "Kimi-K3", "y", 10, 19)]), 0)
+    assert (
+        ask(
+            store,
+            ("benchmark", {"run": 4, "record": RECORD}),
+            ("benchmark", {"run": 5, "record": RECORD}),
+            ("benchmark", {"run": 5, "record": other.to_json()}),
+        )
+        == [None] * 3
+    )
+    assert ask(store, ("merge", {"run": 4, "other": 5})) == [None]
+    assert set(store.run_parts_of(4, PART)) == {PART + KEY, PART + other.key}
+    assert store.run_parts_of(5, "") == {}
 
 
 def test_parts_are_told_by_the_beginning_of_their_kind(store: Store) -> None:
