@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 
 from alerts.places import EVERYWHERE, OWN, Key, Members, level
 from alerts.rule import Rule
+from telemetry.model import Scope
 
 Firing = tuple[str, Key]
 
@@ -14,7 +15,8 @@ def causes(firing: Collection[Firing], rules: Mapping[str, Rule], members: Membe
     """For each firing alert that another explains, the one that does, at the end of the chain.
 
     A rule names those that it may be because of. One of them explains it when it fires on the same owner (node, target,
-    engine), on its deployment, on one of its members, or on the whole cluster. Of several the first named counts, then
+    engine), on its deployment, on one of its members, or on the whole cluster; that of an engine's server also when it
+    fires on a node of the deployment. Of several the first named counts, then
     the first by name: the order in which they are given changes nothing.
     """
     direct: dict[Firing, Firing] = {}
@@ -41,7 +43,7 @@ def _touch(alert: Firing, cause: Firing, rules: Mapping[str, Rule], members: Mem
     how = level(one, other.owner)
     if how == EVERYWHERE:
         return True
-    if how == OWN:
+    if how == OWN and (alert[1][:1] == cause[1][:1] or Scope.TARGET not in (one.owner, other.owner)):
         return alert[1][:1] == cause[1][:1] and all(
             alert[1][1 + one.labels.index(label)] == cause[1][1 + other.labels.index(label)]
             for label in one.labels

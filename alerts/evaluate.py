@@ -173,12 +173,18 @@ def _others(values: Floats) -> Floats:
 
 def _differing(of: ex.Reading | str, place: Place, view: View, keys: Sequence[Key]) -> Floats:
     """Whether the members of each instance disagree, now: float64[instance, 1]; NaN with fewer than two of them."""
-    if isinstance(of, str):
-        told: Mapping[Any, Any] = _facts(of, view)
-    else:
-        told = _newest(of, view)
+    told = _told(of, view)
     found = [_answers(key, place, view, told) for key in keys]
     return np.array([[float(len(set(texts)) > 1) if len(texts) > 1 else np.nan] for texts in found]).reshape(-1, 1)
+
+
+def answers(of: ex.Reading | str, place: Place, key: Key, view: View) -> list[Any]:
+    """What the members of an instance say now: the values of a reading, or the different texts of matching facts."""
+    return _answers(key, place, view, _told(of, view))
+
+
+def _told(of: ex.Reading | str, view: View) -> Mapping[Key, Any]:
+    return _facts(of, view) if isinstance(of, str) else _newest(of, view)
 
 
 def _facts(pattern: str, view: View) -> Mapping[Key, tuple[str, ...]]:

@@ -48,12 +48,14 @@ PLACES: Mapping[str, Place] = {
 class Members:
     """Who belongs together. engines: (target, engine, model) → deployment; nodes: node → deployment.
 
-    targets: whether a target is a node or an engine's server.
+    targets: whether a target is a node or an engine's server. servers: an engine's server → deployment of its engines,
+    also while it does not answer.
     """
 
     engines: Mapping[Key, str] = field(default_factory=dict)
     nodes: Mapping[str, str] = field(default_factory=dict)
     targets: Mapping[str, Scope] = field(default_factory=dict)
+    servers: Mapping[str, str] = field(default_factory=dict)
 
     def deployment_of(self, scope: Scope, key: Key) -> str | None:
         """The deployment of what a key of this scope names; None when it has none, or is none."""
@@ -61,6 +63,8 @@ class Members:
             return self.nodes.get(key[0])
         if scope is Scope.ENGINE:
             return self.engines.get(key[:3])
+        if scope is Scope.TARGET:
+            return self.nodes.get(key[0], self.servers.get(key[0]))
         return key[0] if scope is Scope.DEPLOYMENT else None
 
 

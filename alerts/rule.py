@@ -33,6 +33,7 @@ class Rule:
     """One rule, checked.
 
     when, clear: the texts; without a text `clear` is that `when` does not hold.
+    message: said when it fires, with names of metrics and of the place's labels in braces; "" lists what it read.
     because_of: rules that, while they fire on the same node or deployment, are the cause of this one.
     channels: names of those told; none of them named: all.
     """
@@ -52,6 +53,7 @@ class Rule:
     channels: tuple[str, ...] = ()
     enabled: bool = True
     settings: Mapping[str, str] = field(default_factory=dict)
+    message: str = ""
 
 
 class RuleError(ValueError):
@@ -63,7 +65,9 @@ class RuleError(ValueError):
 
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
-TEXTS = ("title", "place", "when", "clear", "for", "clear_for", "severity", "text", "runbook")
+HOLE = re.compile(r"\{(\w+)\}")
+"""A name in a message, in whose place a value stands."""
+TEXTS = ("title", "place", "when", "clear", "for", "clear_for", "severity", "message", "text", "runbook")
 LISTS = ("because_of", "channels")
 FIELDS = (*TEXTS, *LISTS, "enabled", "settings")
 NEEDED = ("title", "place", "when", "severity")
@@ -80,6 +84,8 @@ def rule(name: str, table: Mapping[str, Any]) -> Rule:
     settings = dict(table.get("settings", {}))
     when = _condition("when", table["when"], place, settings, problems)
     clear = _condition("clear", table["clear"], place, settings, problems) if table.get("clear") else None
+    if when is not None:
+        problems += _holes(table.get("message", ""), when, place)
     timing = Timing(_milliseconds("for", table, problems), _milliseconds("clear_for", table, problems))
     if problems or when is None:
         raise RuleError(name, problems)
@@ -99,6 +105,7 @@ def rule(name: str, table: Mapping[str, Any]) -> Rule:
         tuple(table.get("channels", ())),
         table.get("enabled", True),
         settings,
+        table.get("message", ""),
     )
 
 
@@ -136,6 +143,16 @@ def _condition(
         return None
     problems += [f"{key}: {problem}" for problem in check.problems(found, place)]
     return found
+
+
+def _holes(message: str, condition: ex.Condition, place: Place) -> list[str]:
+    """What a message asks for that nobody will know."""
+    known = [*place.labels, *dict.fromkeys(reading.metric.name for reading in ex.readings(condition))]
+    return [
+        f"message: nothing is read that is called {name}: it is {', '.join(known)}"
+        for name in HOLE.findall(message)
+        if name not in known
+    ]
 
 
 def _milliseconds(key: str, table: Mapping[str, Any], problems: list[str]) -> int:

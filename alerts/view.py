@@ -11,19 +11,17 @@ import numpy.typing as npt
 
 from alerts.expression import QUANTILES, Reading
 from alerts.given import GIVEN
+from alerts.needs import is_slow, stored, window_ms
 from alerts.places import Key, Members, Place, group_of, seen_from
 from telemetry import ratios
 from telemetry.counters import trailing_increase
 from telemetry.fleet import fold
 from telemetry.frame import Floats, Frame, Ints
 from telemetry.model import Fold, Metric, Ratio, Series
-from telemetry.model import part as part_of
 from telemetry.percentiles import Labels, percentiles
 from telemetry.rates import rate
 
 Groups = dict[Key, Floats]
-LONGEST_MS = 600_000
-"""Windows up to this are worked out of the samples at hand; longer ones are given (`View.slow`)."""
 
 
 @dataclass
@@ -32,8 +30,11 @@ class View:
 
     frame: samples up to the last tick, beginning early enough for the windows asked of it.
     first: position of the first tick that is asked for.
+    reach_ms: the longest window that `frame` is long enough for. further: (longest window, samples further back) for
+    longer ones, the shortest first; each has the ticks asked for at its end.
     given: what no sample says (`alerts.given`): {metric: {owner: float64[tick]}}, at the ticks asked for.
-    slow: values of readings with windows over LONGEST_MS, which change slowly: {(reading, place): {group: value}}.
+    slow: values of readings with windows over `needs.LONGEST_MS`, which change slowly, alike for all ticks or
+    float64[tick]: {(reading, place): {group: value}}.
     facts: {name: {node: value}}, valid now.
     """
 
@@ -42,9 +43,11 @@ class View:
     members: Members = field(default_factory=Members)
     facts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     given: Mapping[str, Mapping[str, Floats]] = field(default_factory=dict)
-    slow: Mapping[tuple[Reading, str], Mapping[Key, float]] = field(default_factory=dict)
+    slow: Mapping[tuple[Reading, str], Mapping[Key, float | Floats]] = field(default_factory=dict)
+    reach_ms: int = 2**62
+    further: Sequence[tuple[int, Frame]] = ()
     _found: dict[tuple[Reading, str], Groups] = field(default_factory=dict)
-    _rows: dict[str, list[int]] = field(default_factory=dict)
+    _rows: dict[int, dict[str, list[int]]] = field(default_factory=dict)
 
     @property
     def ticks(self) -> Ints:
@@ -69,7 +72,7 @@ class View:
     def _read(self, reading: Reading, place: Place) -> Groups:
         if reading.metric.name in GIVEN:
             return self._given(reading, place)
-        if reading.window_s * 1000 > LONGEST_MS:
+        if is_slow(reading):
             given = self.slow.get((reading, place.name), {})
             return {key: np.full(len(self.ticks), value) for key, value in given.items()}
         metric = reading.metric
@@ -78,12 +81,11 @@ class View:
             return group_of(series, place, metric, self.members)
 
         if isinstance(metric, Ratio):
-            part = self._part(reading, ratios.stored_names(metric))
-            window_ms = reading.window_s * 1000 if reading.how == "mean" else None
-            return self._cut(ratios.evaluate(metric, part, key, window_ms))
+            over_ms = reading.window_s * 1000 if reading.how == "mean" else None
+            return self._cut(ratios.evaluate(metric, self._part(reading), key, over_ms))
         if reading.how in QUANTILES:
             return self._percentiles(reading, metric, key)
-        part = self._part(reading, frozenset((metric.name,)))
+        part = self._part(reading)
         if reading.how == "rate":
             return self._cut(ratios.evaluate(rate(metric), part, key, reading.window_s * 1000))
         return self._folded(part, _SERIES[reading.how](part, reading.window_s * 1000), metric, key)
@@ -98,26 +100,30 @@ class View:
         return found
 
     def _percentiles(self, reading: Reading, metric: Metric, key: Callable[[Series], Key | None]) -> Groups:
-        part = self._part(reading, frozenset((part_of(metric, "bucket").name,)))
+        part = self._part(reading)
         rows = [row for row, series in enumerate(part.series) if key(series) is not None]
         group = cast(Callable[[Series], Labels], key)
-        inside = slice(self.first, None)
+        inside = slice(len(part.ticks) - len(self.ticks), None)
         found = percentiles(metric, part.take(rows), QUANTILES[reading.how], group, inside)
         return {cast(Key, of): one.values for of, one in found.items()}
 
-    def _part(self, reading: Reading, names: frozenset[str]) -> Frame:
-        if not self._rows:
-            for row, series in enumerate(self.frame.series):
-                self._rows.setdefault(series.metric, []).append(row)
-        rows = sorted(row for name in names for row in self._rows.get(name, ()))
+    def _part(self, reading: Reading) -> Frame:
+        """The series of a reading, as far back as its window needs."""
+        reach = window_ms(reading)
+        frame = next(
+            (one for longest, one in ((self.reach_ms, self.frame), *self.further) if reach <= longest), self.frame
+        )
+        index = self._rows.setdefault(id(frame), {})
+        if not index:
+            for row, series in enumerate(frame.series):
+                index.setdefault(series.metric, []).append(row)
+        rows = sorted(row for name in stored(reading) for row in index.get(name, ()))
         wanted = dict(reading.labels)
         if wanted:
             rows = [
-                row
-                for row in rows
-                if all(self.frame.series[row].label(name) in texts for name, texts in wanted.items())
+                row for row in rows if all(frame.series[row].label(name) in texts for name, texts in wanted.items())
             ]
-        return self.frame.take(rows)
+        return frame.take(rows)
 
     def _folded(self, part: Frame, values: Floats, metric: Metric, key: Callable[[Series], Key | None]) -> Groups:
         """Held values of series, folded into groups as the metric folds."""
@@ -129,7 +135,7 @@ class View:
                 members.setdefault(group, []).append(row)
         ticks, sampled = part.ticks.astype(np.float64), ~np.isnan(part.values)
         return {
-            group: self._fold(held[rows], metric.across, ticks, sampled[rows])[self.first :]
+            group: self._fold(held[rows], metric.across, ticks, sampled[rows])[-len(self.ticks) :]
             for group, rows in members.items()
         }
 
@@ -139,7 +145,7 @@ class View:
         return ratios.total(held, ticks, sampled) if how is Fold.SUM else fold(held, how)
 
     def _cut(self, found: Mapping[object, Floats]) -> Groups:
-        return {cast(Key, group): values[self.first :] for group, values in found.items() if group is not None}
+        return {cast(Key, group): values[-len(self.ticks) :] for group, values in found.items() if group is not None}
 
 
 def _now(part: Frame, _: float) -> Floats:

@@ -115,6 +115,10 @@ class Chronicle:
             told.detectors.append(DetectorState(name, state))
         return told
 
+    def going(self) -> dict[str, int]:
+        """Number of the run that goes on, by deployment."""
+        return {name: watch.run.id for name, watch in self._watches.items() if watch.run is not None}
+
     def _watch(self, name: str) -> Watch:
         return self._watches.setdefault(name, Watch(Detector(self._silence_ms)))
 

@@ -17,6 +17,7 @@ from pipeline.hub import READ_FACT, Hub
 from pipeline.inbox import Inbox
 from pipeline.pulse import Pulse
 from pipeline.resume import left_of, prefills_left
+from pipeline.resume_alarms import resume_alarms
 from pipeline.sampler import Sampler
 from pipeline.targets import Target
 from pipeline.upkeep import Upkeep
@@ -89,7 +90,8 @@ def build(config: CollectorConfig, store: Store, clock: HubClock, monotonic: Cal
     hub.prefills.totals.update(prefills_left(store, last))
     for fact in store.facts():
         if fact.target in names and fact.end_ms is None:
-            hub.remember_fact(fact.target, fact.name, fact.value)
+            hub.remember_fact(fact.target, fact.name, fact.value, fact.start_ms)
+    resume_alarms(hub, store, config.alerts, round(clock.at(monotonic() * 1000.0)))
     for target in targets:
         target.read_up_to = hub.fact(target.name, READ_FACT)
     return Sampler(targets, hub, Writer(store), clock, config.interval_s, monotonic, desk, Inbox(store), pulse)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 
 class TargetKind(Enum):
@@ -53,6 +54,7 @@ class CollectorConfig:
     interval_s: nominal seconds between ticks.
     run_silence_s: seconds in which nothing happens after which a run ends.
     keep: what is given up, and when.
+    alerts: fields of rules, by rule, over those that come with the product.
     """
 
     store_url: str
@@ -62,3 +64,4 @@ class CollectorConfig:
     interval_s: float = 1.0
     run_silence_s: float = 60.0
     keep: Keep = Keep()
+    alerts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

@@ -8,15 +8,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from alerts.rulebook import Rulebook
 from pipeline import recorded
 from pipeline.absences import AbsenceBook
 from pipeline.agents import AgentEvent
+from pipeline.alarms import Alarms, Raised
 from pipeline.chronicle import Chronicle, Told
 from pipeline.config import CollectorConfig
 from pipeline.deployments import DEPLOYMENT_FACT, EngineId, group
 from pipeline.evidence import Evidence
 from pipeline.inbox import Asked
 from pipeline.judge import Judge, phase_series, surroundings
+from pipeline.lookout import Lookout
 from pipeline.reads import why_missing
 from pipeline.recorded import Prefills
 from pipeline.resume import STARTED_FACT
@@ -62,6 +65,9 @@ class Hub:
         self.judge = Judge()
         self.prefills = Prefills()
         self.chronicle = Chronicle()
+        self.lookout = Lookout(targets, config.interval_s * 1000)
+        self.alarms = Alarms(Rulebook(config.alerts))
+        self.lookout.read(self.alarms.rulebook.rules.values())
         self._eyes = Eyes()
         self._config = config
         self._targets = {target.name: target for target in targets}
@@ -79,10 +85,11 @@ class Hub:
         for name, value in facts.items():
             if self._facts.get((target, name)) != value:
                 self._pending.facts.append(Fact(target, name, value, now_ms))
-                self.remember_fact(target, name, value)
+                self.remember_fact(target, name, value, now_ms)
 
-    def remember_fact(self, target: str, name: str, value: str) -> None:
+    def remember_fact(self, target: str, name: str, value: str, since_ms: int) -> None:
         """A fact that the store knows already."""
+        self.lookout.fact(target, name, value, since_ms)
         self._facts[target, name] = value
         if name in MODEL_FACTS:
             self._models[target] = value.split(",")[0].strip()
@@ -111,10 +118,17 @@ class Hub:
         """An event to be stored with the next batch."""
         self._pending.events.append(Event(0, now_ms, target, kind, text, dict(labels or {})))
 
-    def work(self, samples: list[Sample], tick: int, now_ms: int, asked: Sequence[Asked] = ()) -> Work:
+    def work(
+        self,
+        samples: list[Sample],
+        tick: int,
+        now_ms: int,
+        asked: Sequence[Asked] = (),
+        of_alerts: Sequence[Asked] = (),
+    ) -> Work:
         """Everything that a tick writes. `samples` may be of earlier ticks, when they arrived late.
 
-        asked: what people want done with runs.
+        asked: what people want done with runs; of_alerts: with alerts, silences and rules.
         """
         episodes: list[Episode] = []
         # Nodes first: what they say is the surroundings in which engines are judged.
@@ -127,6 +141,7 @@ class Hub:
         self._evidence.gather(self._targets.values(), self.window, tick)
         self._mark_absences(samples, tick)
         told = self._runs(samples, tick, asked)
+        raised = self._alerts(samples, drafts, tick, of_alerts)
         opened, closed = self._book.drain()
         pending, self._pending = self._pending, Pending()
         batch = Batch(
@@ -144,7 +159,11 @@ class Hub:
             parts_moved=told.parts_moved,
             runs_deleted=told.deleted,
             detectors=told.detectors,
-            commands=told.commands,
+            commands=[*told.commands, *raised.commands],
+            alerts=list(raised.alerts.values()),
+            standings=raised.standings,
+            rule_changes=raised.changes,
+            silences=raised.silences,
         )
         return Work(now_ms, tuple(drafts), batch)
 
@@ -172,6 +191,22 @@ class Hub:
         silent = {one.name: silence(one.health.verdict.state) for one in targets if one.health.failing_so_since}
         seen = self._eyes.look(engines, self.judge.latest, settings)
         return self.chronicle.tick(tick, self.deployments(), seen, silent, asked)
+
+    def _alerts(self, samples: list[Sample], drafts: Sequence[Draft], tick: int, asked: Sequence[Asked]) -> Raised:
+        """What rules find in this tick. A defect in it costs no sample."""
+        try:
+            for draft in drafts:
+                self.lookout.add(draft.target, draft.tick, draft.at_ms, draft.series, draft.values)
+            for sample in samples:
+                self.lookout.add_steps(sample.offsets)
+            members = self.lookout.members(self.deployments())
+            raised = self.alarms.tick(tick, self.lookout.view(tick, members), self.chronicle.going(), asked)
+            if raised.changes:
+                self.lookout.read(self.alarms.rulebook.rules.values())
+            return raised
+        except (ArithmeticError, ValueError, TypeError, LookupError):
+            log.exception("rules cannot be worked out at this tick")
+            return Raised()
 
     def _speculation(self, target: str) -> str | None:
         names = ("speculative_method", "speculative_tokens")
@@ -228,6 +263,7 @@ class Hub:
         if before_ms != str(interval_ms):
             self.window.end_stretch(sample.target, float(before_ms), sample.tick)
         self.window.set_intervals({sample.target: interval_ms})
+        self.lookout.set_interval(sample.target, interval_ms)
         self.learn_facts(sample.target, {OWN_FACT: str(interval_ms)}, sample.tick)
         self.window.add(sample.target, sample.tick, sample.at_ms, series, values)
         self.window.add_steps((offset.series, offset.tick, offset.reason) for offset in sample.offsets)
@@ -245,7 +281,8 @@ class Hub:
         for target in self._targets.values():
             since = target.health.failing_so_since
             if since is None:
-                self._book.present((target.name, None), tick)
+                if target.health.verdict.state is not TargetState.NOT_YET_SCRAPED:
+                    self._book.present((target.name, None), tick)
             else:
                 verdict = target.health.verdict
                 self._book.missing((target.name, None), f"{verdict.state.value}: {verdict.reason}", since)

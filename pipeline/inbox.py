@@ -1,4 +1,4 @@
-"""Inbox: what people ask of runs, fetched in the thread that owns the store and taken by the tick."""
+"""Inbox: what people ask of runs and alerts, fetched in the thread that owns the store and taken by the tick."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
+from pipeline import alert_orders
 from pipeline.edits import ANEW
 from pipeline.orders import PREFIX, check
 from runs.model import Mark, Run
@@ -44,6 +45,7 @@ class Inbox:
     store: Store
     _seen: set[int] = field(default_factory=set)
     _ready: deque[Asked] = field(default_factory=deque)
+    _of_alerts: deque[Asked] = field(default_factory=deque)
 
     def fetch(self) -> None:
         """Look for new orders. What cannot be read now is read after the next tick."""
@@ -52,15 +54,24 @@ class Inbox:
             waiting = {one.id for one in pending}
             self._seen &= waiting  # what is done is never seen again
             for command in pending:
-                if command.id not in self._seen and command.kind.startswith(PREFIX):
+                if command.id in self._seen:
+                    continue
+                if command.kind.startswith(PREFIX):
                     self._ready.append(self._read(command))
+                    self._seen.add(command.id)
+                elif command.kind.startswith(alert_orders.PREFIX):
+                    self._of_alerts.append(_about_alerts(command))
                     self._seen.add(command.id)
         except StoreError as error:
             log.warning("cannot look for commands: %s", error)
 
     def take(self) -> list[Asked]:
-        """What was fetched since the last time, oldest first."""
+        """What was asked of runs and fetched since the last time, oldest first."""
         return [self._ready.popleft() for _ in range(len(self._ready))]
+
+    def take_alerts(self) -> list[Asked]:
+        """The same of alerts, silences and rules."""
+        return [self._of_alerts.popleft() for _ in range(len(self._of_alerts))]
 
     def _read(self, command: Command) -> Asked:
         kind = command.kind.removeprefix(PREFIX)
@@ -91,3 +102,11 @@ class Inbox:
     def _forgotten(self, kind: str, run: Run) -> bool:
         """Whether an order cannot be carried out, since numbers of the run cannot be worked out anew."""
         return kind in ANEW and run.end_ms is not None and self.store.forgotten(run.start_ms, run.end_ms)
+
+
+def _about_alerts(command: Command) -> Asked:
+    kind = command.kind.removeprefix(alert_orders.PREFIX)
+    try:
+        return Asked(command.id, kind, alert_orders.check(kind, command.payload))
+    except ValueError as error:
+        return Asked(command.id, kind, error=str(error))

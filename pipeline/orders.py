@@ -20,7 +20,7 @@ MOST_NODES = 1_000
 Reader = Callable[[str, Any], Any]
 
 
-def _line(name: str, value: Any) -> str:
+def line(name: str, value: Any) -> str:
     """One line of text, without what cannot be seen."""
     return _short(name, " ".join(_shown(name, value).split()), NAME)
 
@@ -37,7 +37,8 @@ def _short(name: str, text: str, most: int) -> str:
     return text
 
 
-def _number(name: str, value: Any) -> int:
+def number(name: str, value: Any) -> int:
+    """A whole number."""
     if value is None:
         raise ValueError(f"“{name}” is missing, expected a whole number")
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**53:
@@ -45,7 +46,8 @@ def _number(name: str, value: Any) -> int:
     return value
 
 
-def _switch(name: str, value: Any) -> bool:
+def switch(name: str, value: Any) -> bool:
+    """True or false; True where nothing is said."""
     if value is None:
         return True
     if not isinstance(value, bool):
@@ -62,14 +64,14 @@ def _note(name: str, value: Any) -> str:
 def _names(name: str, value: Any) -> list[str]:
     if not isinstance(value, list) or len(value) > MOST_NODES:
         raise ValueError(f"“{name}” is no list of names")
-    return sorted({_line(name, one) for one in value})
+    return sorted({line(name, one) for one in value})
 
 
 def _form(name: str, value: Any) -> dict[str, str]:
     known = [one.name for one in fields(Measured)]
     if not isinstance(value, dict) or not set(value) <= set(known):
         raise ValueError(f"“{name}” is expected to be an object of: {', '.join(known)}")
-    return {key: _line(key, text) for key, text in value.items() if text != ""}
+    return {key: line(key, text) for key, text in value.items() if text != ""}
 
 
 def _record(_name: str, value: Any) -> dict[str, Any]:
@@ -81,28 +83,28 @@ def _bundle(_name: str, value: Any) -> dict[str, Any]:
     return {**found.to_json(), "key": found.key}
 
 
-def _maybe(read: Reader) -> Reader:
+def maybe(read: Reader) -> Reader:
     """The same, or None."""
     return lambda name, value: None if value is None else read(name, value)
 
 
 KINDS: Mapping[str, Mapping[str, Reader]] = {
-    "start": {"deployment": _line, "name": _maybe(_line)},
-    "stop": {"run": _number},
-    "rename": {"run": _number, "name": _line},
-    "label": {"run": _number, "key": _line, "value": _maybe(_line)},
-    "tag": {"run": _number, "tag": _line, "on": _switch},
-    "note": {"run": _number, "text": _note},
-    "annotate": {"run": _number, "at_ms": _number, "text": _line},
-    "trim": {"run": _number, "start_ms": _maybe(_number), "end_ms": _maybe(_number)},
-    "pin": {"run": _number, "on": _switch},
-    "baseline": {"run": _number, "on": _switch},
-    "nodes": {"run": _number, "nodes": _maybe(_names)},
-    "measured": {"run": _number, "measured": _form},
-    "merge": {"run": _number, "other": _number},
-    "split": {"run": _number, "at_ms": _number},
-    "delete": {"run": _number},
-    "benchmark": {"run": _maybe(_number), "record": _record, "start_ms": _maybe(_number), "end_ms": _maybe(_number)},
+    "start": {"deployment": line, "name": maybe(line)},
+    "stop": {"run": number},
+    "rename": {"run": number, "name": line},
+    "label": {"run": number, "key": line, "value": maybe(line)},
+    "tag": {"run": number, "tag": line, "on": switch},
+    "note": {"run": number, "text": _note},
+    "annotate": {"run": number, "at_ms": number, "text": line},
+    "trim": {"run": number, "start_ms": maybe(number), "end_ms": maybe(number)},
+    "pin": {"run": number, "on": switch},
+    "baseline": {"run": number, "on": switch},
+    "nodes": {"run": number, "nodes": maybe(_names)},
+    "measured": {"run": number, "measured": _form},
+    "merge": {"run": number, "other": number},
+    "split": {"run": number, "at_ms": number},
+    "delete": {"run": number},
+    "benchmark": {"run": maybe(number), "record": _record, "start_ms": maybe(number), "end_ms": maybe(number)},
     "bring": {"bundle": _bundle},
 }
 """Kind → its fields. What may be None may be left out."""
@@ -110,9 +112,14 @@ KINDS: Mapping[str, Mapping[str, Reader]] = {
 
 def check(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The payload of an order, every field of its kind in it; ValueError with a sentence for what cannot be done so."""
-    wanted = KINDS.get(kind)
+    return within(KINDS, kind, given)
+
+
+def within(kinds: Mapping[str, Mapping[str, Reader]], kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The same, of any table of kinds."""
+    wanted = kinds.get(kind)
     if wanted is None:
-        raise ValueError(f"there is no command “{kind[:NAME]}”, known are: {', '.join(KINDS)}")
+        raise ValueError(f"there is no command “{kind[:NAME]}”, known are: {', '.join(kinds)}")
     unknown = sorted(set(given) - set(wanted))
     if unknown:
         raise ValueError(f"“{kind}” has no “{unknown[0][:NAME]}”, known are: {', '.join(wanted)}")

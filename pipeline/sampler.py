@@ -50,6 +50,7 @@ class Sampler:
         while not await _set_within(stop, due_s - self.monotonic()):
             late = int((self.monotonic() - due_s) / self.interval_s)
             due_s += late * self.interval_s
+            self.hub.lookout.givens.skipped(late)
             await self.tick(due_s)
             due_s += self.interval_s
         beating.cancel()
@@ -67,7 +68,7 @@ class Sampler:
         """Hand over what has arrived to be written. The next tick does not wait for a store that is slow."""
         samples, self.arrived = self.arrived, []
         now_ms = round(self.clock.at(self.monotonic() * 1000.0))
-        self._ready.append(self.hub.work(samples, tick, now_ms, self.inbox.take()))
+        self._ready.append(self.hub.work(samples, tick, now_ms, self.inbox.take(), self.inbox.take_alerts()))
         if self._writing is None or self._writing.done():
             self._writing = asyncio.get_running_loop().create_task(self._write())
 

@@ -140,6 +140,12 @@ def text(value: float | None, unit: Unit) -> str:
     return " ".join(part for part in show(value, unit) if part)
 
 
+def span(seconds: float) -> str:
+    """A length of time as sentences have it, in whole seconds below a minute: "20 s", "2m 5s"."""
+    whole = math.floor(seconds + 0.5)
+    return f"{whole} s" if whole < 60 else text(whole, Unit.SECONDS)
+
+
 def decimal_bytes(value: float) -> str:
     """Bytes as makers count those of a model and of its memory: "132 GB"."""
     return " ".join(_climb(value, Ladder(_prefixed("B"), whole="always")))

@@ -1,0 +1,109 @@
+"""Readings with windows longer than samples at hand: out of the two ends of a counter or gauge, or of hours' means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Protocol
+
+import numpy as np
+
+from alerts import needs
+from alerts.expression import Reading
+from alerts.places import Key, Members, Place, group_of
+from alerts.rule import Rule
+from telemetry import far
+from telemetry.counters import window_ends
+from telemetry.fleet import fold
+from telemetry.frame import Floats, Frame
+from telemetry.model import Fold, Kind, Metric, Series
+from telemetry.query import Query
+from telemetry.summary import HOUR_MS, Summaries
+
+Slow = dict[tuple[Reading, str], dict[Key, float]]
+NEAR_MS = 60_000
+"""A gauge was watched at the start of its window when its last sample before is no older than this."""
+
+
+class History(Protocol):
+    """Where the past comes from: a store."""
+
+    def ends(self, wanted: list[str], targets: None, start_ms: int, end_ms: int) -> Frame:
+        """For each series the samples between which it changed from start to end."""
+
+    def summaries(self, wanted: list[str], targets: None, start_ms: int, end_ms: int) -> Summaries:
+        """Summaries of the sealed hours that overlap the range."""
+
+
+def wanted(rules: Iterable[Rule]) -> dict[tuple[Reading, str], Place]:
+    """The slow readings of rules that are on, each for the place of its rule."""
+    return {(reading, rule.place.name): rule.place for rule, reading in needs.readings(rules) if needs.is_slow(reading)}
+
+
+def work_out(rules: Iterable[Rule], history: History, members: Members, now_ms: int) -> Slow:
+    """Every slow reading of rules at an instant, for each group of its place that has one."""
+    return {
+        (reading, place.name): _folded(reading, _series(reading, history, now_ms), place, members)
+        for (reading, _), place in wanted(rules).items()
+    }
+
+
+def _series(reading: Reading, history: History, now_ms: int) -> dict[Series, float]:
+    start_ms = now_ms - needs.window_ms(reading)
+    if reading.how in ("increase", "rate", "change"):
+        return _between(reading, history.ends(sorted(needs.stored(reading)), None, start_ms, now_ms), start_ms, now_ms)
+    return _of_hours(reading, history, start_ms, now_ms)
+
+
+def _between(reading: Reading, frame: Frame, start_ms: int, now_ms: int) -> dict[Series, float]:
+    found: dict[Series, float] = {}
+    gauge = reading.how == "change"
+    for row, (series, ends) in enumerate(zip(frame.series, window_ends(frame, start_ms, now_ms), strict=True)):
+        if ends is None or (gauge and abs(int(frame.ticks[ends[0]]) - start_ms) > NEAR_MS):
+            continue
+        gained = float(frame.values[row, ends[1]] - frame.values[row, ends[0]])
+        found[series] = gained / reading.window_s if reading.how == "rate" else gained
+    return found
+
+
+FOLDS: Mapping[str, Callable[[Floats], float]] = {
+    "usual": lambda values: float(np.median(values)),
+    "mean": lambda values: float(np.mean(values)),
+    "min": lambda values: float(np.min(values)),
+    "max": lambda values: float(np.max(values)),
+}
+SIDE: Mapping[str, str] = {"min": "minimum", "max": "maximum"}
+"""What of an hour counts, where it is not its mean."""
+
+
+def _of_hours(reading: Reading, history: History, start_ms: int, now_ms: int) -> dict[Series, float]:
+    """Of the whole hours that are sealed; a series without any has no value."""
+    query = Query(reading.metric, start_ms, now_ms, width_ms=HOUR_MS)
+    summaries = history.summaries(far.stored(query), None, far.start_ms(query), now_ms)
+    found: dict[Series, float] = {}
+    for line in far.answer(query, summaries):
+        values = getattr(line, SIDE.get(reading.how, "mean"))
+        values = line.values if values is None else values
+        known = values[~np.isnan(values)] if values is not None else np.zeros(0)
+        if len(known):
+            labels = {name: text for name, text in line.labels.items() if name != "target"}
+            series = Series(line.labels.get("target", ""), reading.metric.name, tuple(sorted(labels.items())))
+            found[series] = FOLDS[reading.how](known)
+    return found
+
+
+def _folded(reading: Reading, found: Mapping[Series, float], place: Place, members: Members) -> dict[Key, float]:
+    groups: dict[Key, list[float]] = {}
+    texts = dict(reading.labels)
+    for series, value in found.items():
+        if all(series.label(name) in allowed for name, allowed in texts.items()):
+            group = group_of(series, place, reading.metric, members)
+            if group is not None:
+                groups.setdefault(group, []).append(value)
+    how = _across(reading)
+    return {group: float(fold(np.array(values).reshape(-1, 1), how)[0]) for group, values in groups.items()}
+
+
+def _across(reading: Reading) -> Fold:
+    if isinstance(reading.metric, Metric) and reading.metric.kind is not Kind.HISTOGRAM:
+        return reading.metric.across
+    return Fold.MEAN

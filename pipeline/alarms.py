@@ -1,0 +1,272 @@
+"""Alarms: rules are read at every tick; what fires, ends, or was asked for by people becomes rows of that very tick.
+
+No I/O: what this gives is committed with the samples of the tick, where the rules stand included. So an alert fires and
+ends exactly once, whenever the collector is killed.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from alerts.book import Book, Turn
+from alerts.causes import Firing, causes
+from alerts.machine import Phase, Standing
+from alerts.message import message
+from alerts.operands import operands
+from alerts.places import Key
+from alerts.record import Alert, RuleChange, RuleState, Silence, standings_json, standings_of
+from alerts.rule import Rule
+from alerts.rulebook import Rulebook
+from alerts.view import View
+from pipeline.alert_orders import LONGEST_SILENCE_MS
+from pipeline.inbox import Asked
+from storage.alerts import AlertFilter
+from storage.records import Done
+from storage.store import Store
+
+WELL, CHANGED, OFF, GONE = "it is well again", "the rule was changed", "the rule was switched off", "the rule is gone"
+"""Why an alert is over."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Raised:
+    """What a tick leads to."""
+
+    alerts: dict[int, Alert] = field(default_factory=dict)
+    standings: list[RuleState] = field(default_factory=list)
+    changes: list[RuleChange] = field(default_factory=list)
+    silences: list[Silence] = field(default_factory=list)
+    commands: list[Done] = field(default_factory=list)
+
+
+class Alarms:
+    """All rules of a collector. numbers: the last of an alert, of a change and of a silence."""
+
+    def __init__(self, rulebook: Rulebook, numbers: tuple[int, int, int] = (0, 0, 0)) -> None:
+        self.rulebook = rulebook
+        self.book = Book()
+        self.open: dict[Firing, Alert] = {}
+        self.silences: dict[int, Silence] = {}
+        self._alert, self._change, self._silence = numbers
+        self._written: dict[str, tuple[object, ...]] = {}
+        self._broken: set[str] = set()
+
+    def resume(self, firing: Iterable[Alert], states: Iterable[RuleState], silences: Iterable[Silence]) -> None:
+        """Go on where another collector stopped."""
+        self.open = {(alert.rule, alert.key): alert for alert in firing}
+        self.silences = {one.id: one for one in silences}
+        for one in states:
+            try:
+                found = standings_of(one.state)
+            except (ValueError, TypeError):
+                log.warning("where the rule %s stood is not known any more: it begins anew", one.rule)
+                continue
+            self.book.standings.update({(one.rule, key): standing for key, standing in found.items()})
+            self._written[one.rule] = _signature(found)
+
+    def tick(self, tick: int, view: View, runs: Mapping[str, int], asked: Sequence[Asked] = ()) -> Raised:
+        """What follows from a tick. view: of this tick. runs: deployment → number of the run that goes on."""
+        raised = Raised()
+        self._let_go(tick, raised)
+        for one in asked:
+            raised.commands.append(Done(one.number, tick, self._obey(one, tick, raised) or None))
+        turns = [turn for rule in self.rulebook.rules.values() for turn in self._read(rule, view)]
+        for turn in turns:
+            self._turn(turn, view, runs, raised)
+        if turns:
+            self._explain(view, raised)
+        self._keep_standings(raised)
+        return raised
+
+    def _read(self, rule: Rule, view: View) -> list[Turn]:
+        """One rule. A defect in it must not stop the others: it is told once, and the rule is left as it stands."""
+        try:
+            return self.book.read([rule], view)
+        except (ArithmeticError, ValueError, TypeError, LookupError):
+            if rule.name not in self._broken:
+                log.exception("the rule %s cannot be worked out", rule.name)
+            self._broken.add(rule.name)
+            return []
+
+    def _turn(self, turn: Turn, view: View, runs: Mapping[str, int], raised: Raised) -> None:
+        where = (turn.rule, turn.key)
+        if turn.change.phase is Phase.FIRING and where not in self.open:
+            self._alert += 1
+            self._keep(self._fired(self._alert, turn, view, runs), raised)
+        elif turn.change.phase is Phase.INACTIVE and where in self.open:
+            self._end(where, turn.change.at_ms, WELL, raised)
+
+    def _fired(self, number: int, turn: Turn, view: View, runs: Mapping[str, int]) -> Alert:
+        rule, change = self.rulebook.rules[turn.rule], turn.change
+        read = operands(rule.condition, rule.place, turn.key, view)
+        deployment = view.members.deployment_of(rule.place.owner, turn.key) or ""
+        return Alert(
+            number,
+            rule.name,
+            rule.title,
+            rule.place.name,
+            turn.key,
+            rule.severity.value,
+            deployment,
+            change.began_ms,
+            change.at_ms,
+            message(rule, turn.key, read, (change.at_ms - change.began_ms) / 1000),
+            tuple(one.to_json() for one in read),
+            run=runs.get(deployment),
+        )
+
+    def _keep(self, alert: Alert, raised: Raised) -> None:
+        raised.alerts[alert.id] = alert
+        if alert.firing:
+            self.open[alert.rule, alert.key] = alert
+        else:
+            del self.open[alert.rule, alert.key]
+
+    def _change_alert(self, alert: Alert, raised: Raised, **changes: object) -> None:
+        self._keep(replace(alert, revision=alert.revision + 1, **changes), raised)  # type: ignore[arg-type]
+
+    def _end(self, where: Firing, at_ms: int, why: str, raised: Raised) -> None:
+        self._change_alert(self.open[where], raised, ended_ms=at_ms, ended=why)
+
+    def _explain(self, view: View, raised: Raised) -> None:
+        """Which alerts follow from which. One that was explained stays so: its cause may be over before it is."""
+        found = causes(self.open.keys(), self.rulebook.rules, view.members)
+        for where, cause in found.items():
+            alert, number = self.open[where], self.open[cause].id
+            if alert.cause != number:
+                self._change_alert(alert, raised, cause=number)
+
+    def _let_go(self, tick: int, raised: Raised) -> None:
+        """Alerts of rules that are not there any more, or switched off: with the settings, while nobody collected."""
+        for where in list(self.open):
+            rule = self.rulebook.rules.get(where[0])
+            if rule is None or not rule.enabled:
+                self._end(where, tick, GONE if rule is None else OFF, raised)
+        for name in {name for name, _ in self.book.standings}:
+            if name not in self.rulebook.rules or not self.rulebook.rules[name].enabled:
+                self.book.forget(name)
+        for number, one in list(self.silences.items()):
+            if one.end_ms <= tick:
+                del self.silences[number]
+
+    def _keep_standings(self, raised: Raised) -> None:
+        """Where rules stand, of those that stand otherwise than was written last."""
+        by_rule: dict[str, dict[Key, Standing]] = {name: {} for name in self._written}
+        for (rule, key), standing in self.book.standings.items():
+            by_rule.setdefault(rule, {})[key] = standing
+        for rule, standings in by_rule.items():
+            signature = _signature(standings)
+            if self._written.get(rule, ()) != signature:
+                raised.standings.append(RuleState(rule, standings_json(standings)))
+            self._written[rule] = signature
+        self._written = {rule: signature for rule, signature in self._written.items() if signature}
+
+    # What people ask ------------------------------------------------------------------------------------------------
+
+    def _obey(self, asked: Asked, tick: int, raised: Raised) -> str:
+        """Carry an order out; why it cannot be, "" where it was."""
+        if asked.error:
+            return asked.error
+        try:
+            ORDERS[asked.kind](self, asked, tick, raised)
+        except ValueError as error:
+            return str(error)
+        return ""
+
+    def acknowledge(self, asked: Asked, tick: int, raised: Raised) -> None:
+        """Somebody has seen an alert."""
+        alert = next((one for one in self.open.values() if one.id == asked.order["alert"]), None)
+        if alert is None:
+            raise ValueError(f"there is no alert {asked.order['alert']} that fires")
+        self._change_alert(alert, raised, acknowledged_ms=tick, acknowledged_by=asked.order["by"] or "")
+
+    def silence(self, asked: Asked, tick: int, raised: Raised) -> None:
+        """Nobody is told of what matches, from now or from then on."""
+        order = asked.order
+        start_ms, end_ms = order["start_ms"] or tick, order["end_ms"]
+        if end_ms <= max(start_ms, tick):
+            raise ValueError("a silence ends after it begins, and not before now")
+        if end_ms - start_ms > LONGEST_SILENCE_MS:
+            raise ValueError("a silence is at most a year long")
+        if order["rule"] and order["rule"] not in self.rulebook.rules:
+            raise ValueError(f"there is no rule {order['rule']}")
+        self._silence += 1
+        texts = {name: order[name] or "" for name in ("rule", "node", "deployment", "severity", "comment", "by")}
+        self._keep_silence(Silence(self._silence, start_ms, end_ms, made_ms=tick, **texts), raised)
+
+    def unsilence(self, asked: Asked, tick: int, raised: Raised) -> None:
+        """A silence ends now; one that was planned never begins."""
+        one = self.silences.get(asked.order["silence"])
+        if one is None or one.end_ms <= tick:
+            raise ValueError(f"there is no silence {asked.order['silence']} that holds or is to come")
+        self._keep_silence(replace(one, start_ms=min(one.start_ms, tick), end_ms=tick), raised)
+
+    def _keep_silence(self, one: Silence, raised: Raised) -> None:
+        raised.silences.append(one)
+        self.silences[one.id] = one
+
+    def rule(self, asked: Asked, tick: int, raised: Raised) -> None:
+        """Other fields of a rule, or a new rule."""
+        name = asked.order["name"]
+        self._apply(name, self.rulebook.changed(name, asked.order["table"]), asked, tick, raised)
+
+    def enable(self, asked: Asked, tick: int, raised: Raised) -> None:
+        """A rule is switched on or off."""
+        name = asked.order["name"]
+        if name not in self.rulebook.rules:
+            raise ValueError(f"there is no rule {name}")
+        self._apply(name, self.rulebook.changed(name, {"enabled": asked.order["on"]}), asked, tick, raised)
+
+    def reset(self, asked: Asked, tick: int, raised: Raised) -> None:
+        """A rule is again what it was before people changed it."""
+        name = asked.order["name"]
+        self.rulebook.check_reset(name)
+        self._apply(name, None, asked, tick, raised)
+
+    def _apply(self, name: str, table: Mapping[str, object] | None, asked: Asked, tick: int, raised: Raised) -> None:
+        before = self.rulebook.rules.get(name)
+        self.rulebook.apply(name, table)
+        self._change += 1
+        raised.changes.append(RuleChange(self._change, name, table, tick, asked.order["by"] or ""))
+        self._broken.discard(name)
+        now = self.rulebook.rules.get(name)
+        if before is not None and (now is None or not _same(before, now)):
+            self.book.forget(name)
+            for where in [where for where in self.open if where[0] == name]:
+                self._end(where, tick, GONE if now is None else CHANGED if now.enabled else OFF, raised)
+
+
+Order = Callable[[Alarms, Asked, int, Raised], None]
+ORDERS: Mapping[str, Order] = {
+    "acknowledge": Alarms.acknowledge,
+    "silence": Alarms.silence,
+    "unsilence": Alarms.unsilence,
+    "rule": Alarms.rule,
+    "enable": Alarms.enable,
+    "reset": Alarms.reset,
+}
+"""Kind of an order → what carries it out."""
+
+
+def _same(before: Rule, now: Rule) -> bool:
+    """Whether instances go on as they stand: only other words, or another severity."""
+    asked = ("place", "condition", "clear_condition", "timing", "enabled")
+    return all(getattr(before, name) == getattr(now, name) for name in asked)
+
+
+def _signature(standings: Mapping[Key, Standing]) -> tuple[object, ...]:
+    """What of standings matters for going on: when they were seen last does not while nothing is counted."""
+    return tuple(
+        (key, replace(one, seen_ms=one.seen_ms if one.counting else 0)) for key, one in sorted(standings.items())
+    )
+
+
+def alarms_of(store: Store, rulebook: Rulebook, now_ms: int) -> Alarms:
+    """Those that go on where the store ends."""
+    found = Alarms(rulebook, store.alert_numbers())
+    found.resume(store.alerts(AlertFilter(firing=True)), store.standings(), store.silences(now_ms))
+    return found

@@ -1,0 +1,62 @@
+"""Orders about alerts: what people can do to alerts, silences and rules, as commands, and what each field may hold.
+
+The web and the command line check an order with the same table before it is queued; the alarms carry it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from alerts.rule import NAME, Severity
+from pipeline.orders import Reader, line, maybe, number, switch, within
+
+PREFIX = "alert."
+"""In front of the kinds of commands that are about alerts."""
+LONGEST_SILENCE_MS = 366 * 86_400_000
+
+
+def _name(name: str, value: Any) -> str:
+    text = line(name, value)
+    if not NAME.fullmatch(text):
+        raise ValueError(f"“{name}” is {text!r}, expected a rule's name: small letters, digits and _")
+    return text
+
+
+def _severity(name: str, value: Any) -> str:
+    text = line(name, value)
+    if text not in [one.value for one in Severity]:
+        raise ValueError(f"“{name}” is {text!r}, expected info, warning or critical")
+    return text
+
+
+def _table(name: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict) or not value or not all(isinstance(key, str) for key in value):
+        raise ValueError(f"“{name}” is expected to be an object of a rule's fields")
+    return value
+
+
+_BY = {"by": maybe(line)}
+KINDS: Mapping[str, Mapping[str, Reader]] = {
+    "acknowledge": {"alert": number, **_BY},
+    "silence": {
+        "rule": maybe(_name),
+        "node": maybe(line),
+        "deployment": maybe(line),
+        "severity": maybe(_severity),
+        "start_ms": maybe(number),
+        "end_ms": number,
+        "comment": maybe(line),
+        **_BY,
+    },
+    "unsilence": {"silence": number, **_BY},
+    "rule": {"name": _name, "table": _table, **_BY},
+    "enable": {"name": _name, "on": switch, **_BY},
+    "reset": {"name": _name, **_BY},
+}
+"""Kind → its fields. What may be None may be left out."""
+
+
+def check(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The payload of an order, every field of its kind in it; ValueError with a sentence for what cannot be done so."""
+    return within(KINDS, kind, given)

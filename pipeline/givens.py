@@ -1,0 +1,97 @@
+"""What rules ask beside samples, now: states of targets, boots, ticks that were missed, and what jobs measure."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from alerts.given import FRESH_BOOT_MS, GIVEN, STATES, TARGET_STATE, TICKS_MISSED, UNCLEAN_BOOT, Span, unclean_boots
+from pipeline.targets import Target
+from telemetry.catalog import cluster
+from telemetry.frame import Floats
+from telemetry.model import Scope
+from telemetry.states import TargetState
+
+MISSED_MS = 300_000
+BOOT_FACT = "boot_id"
+KEPT = 2
+"""Boots of a node that are remembered: the one that goes on, and the one before."""
+Given = Mapping[str, Mapping[str, Floats]]
+
+
+class Givens:
+    """One collector's. interval_ms: between two ticks."""
+
+    def __init__(self, interval_ms: float) -> None:
+        self._ticks = max(round(MISSED_MS / interval_ms), 1)
+        self._skipped: deque[int] = deque(maxlen=self._ticks)
+        self._boots: dict[str, list[Span]] = {}
+        self._stops: dict[str, Span] = {}
+        self._told: dict[str, dict[str, float]] = {}
+
+    def boot(self, node: str, boot_id: str, at_ms: int) -> None:
+        """A node says which boot it is of."""
+        known = self._boots.setdefault(node, [])
+        if known and known[-1].text == boot_id:
+            return
+        if known:
+            known[-1] = replace(known[-1], end_ms=at_ms)
+        self._boots[node] = [*known, Span(at_ms, None, boot_id)][-KEPT:]
+
+    def stopped(self, node: str, span: Span) -> None:
+        """A node was silent after its agent had said goodbye."""
+        self._stops[node] = span
+
+    def skipped(self, ticks: int) -> None:
+        """So many ticks were left out before the one to come."""
+        if ticks:
+            self._skipped.append(ticks)
+
+    def tell(self, metric: str, value: float | None, owner: str = "") -> None:
+        """What a job has found; None takes it back."""
+        told = self._told.setdefault(metric, {})
+        told.pop(owner, None)
+        if value is not None:
+            told[owner] = value
+
+    def at(self, tick: int, targets: Iterable[Target]) -> Given:
+        """Everything that is known at a tick, as arrays of one."""
+        found: dict[str, dict[str, Floats]] = {name: {} for name in GIVEN}
+        for target in targets:
+            found[TARGET_STATE.name][target.name] = np.array([self._state(target, tick)])
+            if target.is_node:
+                found[UNCLEAN_BOOT.name][target.name] = self._boot(target.name, tick)
+        found[TICKS_MISSED.name][cluster.CLUSTER_TARGET] = np.array([self._missed()])
+        for name, told in self._told.items():
+            for owner, value in told.items():
+                key = owner or cluster.CLUSTER_TARGET
+                if GIVEN[name].scope is Scope.DEPLOYMENT:
+                    key = f"{cluster.DEPLOYMENT_PREFIX}{owner}"
+                found[name][key] = np.array([value])
+        return found
+
+    def _state(self, target: Target, tick: int) -> float:
+        """Code of a target's state; unknown while it was never asked, which says nothing of it."""
+        state = target.health.verdict.state
+        if target.is_node and state is TargetState.STOPPED:
+            self._stops[target.name] = Span(target.health.failing_so_since or tick, None, state.value)
+        elif target.name in self._stops and self._stops[target.name].end_ms is None and target.health.last_ok_ms:
+            self._stops[target.name] = replace(self._stops[target.name], end_ms=tick)
+        return math.nan if state is TargetState.NOT_YET_SCRAPED else float(STATES.index(state.value))
+
+    def _boot(self, node: str, tick: int) -> Floats:
+        boots = self._boots.get(node, [])
+        if len(boots) < KEPT or tick - boots[-1].start_ms >= FRESH_BOOT_MS:
+            return np.zeros(1)
+        stops = [self._stops[node]] if node in self._stops else []
+        return unclean_boots(boots, stops, np.array([tick], dtype=np.int64))
+
+    def _missed(self) -> float:
+        """Share of the last ticks that were left out."""
+        self._skipped.append(0)
+        missed = sum(self._skipped)
+        return missed / (len(self._skipped) - sum(one > 0 for one in self._skipped) + missed)

@@ -1,0 +1,147 @@
+"""Lookout: what rules look at, put together at every tick: the last samples of what they read, states, facts, members.
+
+It keeps samples of its own, of the series that rules read alone: further back than the hub needs any of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+import numpy as np
+
+from alerts import needs
+from alerts.places import Key, Members
+from alerts.rule import Rule
+from alerts.slow import Slow
+from alerts.view import View
+from pipeline.deployments import DEPLOYMENT_FACT, EngineId
+from pipeline.givens import BOOT_FACT, Givens
+from pipeline.targets import Target
+from pipeline.window import Window
+from storage.records import Offset
+from storage.store import Store
+from telemetry.counters import NOMINAL_PER_GAP
+from telemetry.frame import Floats, Frame
+from telemetry.model import Scope, Series
+
+SHORT_MS = 60_000
+"""Windows up to this are most of them; what is read over longer ones is cut apart, further back."""
+REACHES = (0, SHORT_MS, needs.LONGEST_MS)
+LEAST_GAP_MS = 10_000.0
+
+
+class Lookout:
+    """One collector's. interval_ms: between two ticks."""
+
+    def __init__(self, targets: Collection[Target], interval_ms: float) -> None:
+        self.givens = Givens(interval_ms)
+        self.slow: Slow = {}
+        self._targets = {target.name: target for target in targets}
+        self._kinds = {target.name: Scope.NODE if target.is_node else Scope.ENGINE for target in targets}
+        self._facts: dict[str, dict[str, str]] = {}
+        self._servers: dict[str, str] = {}
+        self._engines: dict[EngineId, str] = {}
+        self._gap_ms = LEAST_GAP_MS
+        self._wanted: dict[int, frozenset[str]] = {}
+        self._all: frozenset[str] = frozenset()
+        self._plans: dict[int, tuple[tuple[Series, ...], tuple[Series, ...], list[int]]] = {}
+        self._window = Window(needs.LONGEST_MS + needs.LEAD_MS)
+
+    # What comes in ----------------------------------------------------------------------------------------------------
+
+    def read(self, rules: Iterable[Rule]) -> None:
+        """Keep what these rules read from now on."""
+        found: dict[int, set[str]] = {reach: set() for reach in REACHES}
+        for _, reading in needs.readings(rules):
+            if not needs.is_slow(reading):
+                reach = next(one for one in REACHES if needs.window_ms(reading) <= one)
+                found[reach] |= needs.stored(reading)
+        self._wanted = {reach: frozenset(names) for reach, names in found.items()}
+        self._all = frozenset().union(*self._wanted.values())
+        self._plans = {}
+
+    def add(self, target: str, tick: int, at_ms: float, series: tuple[Series, ...], values: Floats) -> None:
+        """A row, of whatever series."""
+        known = self._plans.get(id(series))
+        if known is None:
+            places = [place for place, one in enumerate(series) if one.metric in self._all]
+            known = (series, tuple(series[place] for place in places), places)
+            self._plans[id(series)] = known  # which keeps the layout alive, so that no other has its identity
+        if known[2]:
+            self._window.add(target, tick, at_ms, known[1], values[known[2]])
+
+    def add_steps(self, offsets: Iterable[Offset]) -> None:
+        """Restarts and first uses of counters."""
+        steps = [(one.series, one.tick, one.reason) for one in offsets if one.metric in self._all]
+        self._window.add_steps(steps)
+
+    def set_interval(self, target: str, interval_ms: int) -> None:
+        """How often a target is read."""
+        self._window.set_intervals({target: interval_ms})
+        self._gap_ms = max(self._gap_ms, NOMINAL_PER_GAP * interval_ms)
+
+    def fact(self, target: str, name: str, value: str, at_ms: int | None) -> None:
+        """A target's fact as it is from now on. at_ms: None where it has been so already."""
+        if name.startswith(DEPLOYMENT_FACT):
+            self._servers[target] = value
+        if self._kinds.get(target) is Scope.NODE:
+            self._facts.setdefault(name, {})[target] = value
+            if name == BOOT_FACT and at_ms is not None:
+                self.givens.boot(target, value, at_ms)
+
+    # What is seen -----------------------------------------------------------------------------------------------------
+
+    def members(self, deployments: Mapping[str, Sequence[EngineId]]) -> Members:
+        """Who belongs together; engines that are silent as they did last. With one deployment all nodes are of it."""
+        seen = {one: name for name, engines in deployments.items() for one in engines}
+        answered = {one.target for one in seen}
+        self._engines = {one: name for one, name in self._engines.items() if one.target not in answered} | seen
+        self._servers |= {one.target: name for one, name in seen.items()}
+        names = {*self._engines.values(), *self._servers.values()}
+        nodes = [name for name, kind in self._kinds.items() if kind is Scope.NODE] if len(names) == 1 else []
+        engines_of: dict[Key, str] = {(one.target, one.engine, one.model): name for one, name in self._engines.items()}
+        return Members(engines_of, dict.fromkeys(nodes, *names), self._kinds, self._servers)
+
+    def view(self, tick: int, members: Members) -> View:
+        """What can be read at a tick."""
+        self._window.trim()
+        now, short, long = (self._frame(reach, tick) for reach in REACHES)
+        given = self.givens.at(tick, self._targets.values())
+        further = ((SHORT_MS, short), (needs.LONGEST_MS, long))
+        return View(now, len(now.ticks) - 1, members, self._facts, given, self.slow, REACHES[0], further)
+
+    def _frame(self, reach: int, tick: int) -> Frame:
+        back = reach + needs.LEAD_MS + 2 * self._gap_ms
+        return ending_at(self._window.frame(self._wanted.get(reach, ()), start_ms=tick - back, end_ms=tick), tick)
+
+    def warm(self, store: Store, now_ms: int) -> None:
+        """Take in what was read before this collector began, so that windows go on."""
+        start_ms = now_ms - needs.LONGEST_MS - needs.LEAD_MS
+        frame = store.frame(self._all, None, start_ms, now_ms)
+        rows: dict[str, list[int]] = {}
+        for row, series in enumerate(frame.series):
+            rows.setdefault(series.target, []).append(row)
+        for target, mine in rows.items():
+            self._warm(target, frame.take(mine))
+        self.add_steps(store.offsets(start_ms, now_ms))
+
+    def _warm(self, target: str, frame: Frame) -> None:
+        read = ~np.isnan(frame.at_ms)
+        for column in np.flatnonzero(read.any(axis=0)).tolist():
+            at_ms = float(frame.at_ms[np.flatnonzero(read[:, column])[0], column])
+            self._window.add(target, int(frame.ticks[column]), at_ms, frame.series, frame.values[:, column])
+
+
+def ending_at(frame: Frame, tick: int) -> Frame:
+    """The same with this tick as its last one: of which nothing is read yet where it was not in it."""
+    if len(frame.ticks) and frame.ticks[-1] == tick:
+        return frame
+    more = np.full((len(frame.series), 1), np.nan)
+    return Frame(
+        np.append(frame.ticks, tick),
+        frame.series,
+        np.concatenate((frame.values, more), axis=1),
+        np.concatenate((frame.at_ms, more), axis=1),
+        np.concatenate((frame.breaks, np.zeros(more.shape, dtype=bool)), axis=1),
+        frame.gap_ms,
+    )

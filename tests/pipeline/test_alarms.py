@@ -1,0 +1,166 @@
+"""Rules at every tick of a real collector: what fires, ends and is asked for is stored with the tick's samples."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from alerts.record import Alert
+from pipeline.config import TargetKind
+from storage.records import Command
+from storage.store import open_store
+from telemetry.catalog import gpu, memory
+from tests.pipeline.stage import Stage
+
+PAGE = (
+    f"tachograph_{memory.MEMORY_TOTAL.name} 128e9\n"
+    f'tachograph_{gpu.GPU_TEMPERATURE.name}{{{{gpu="0"}}}} {{degrees}}\n'
+    f'tachograph_{gpu.GPU_UTILIZATION.name}{{{{gpu="0"}}}} 0.5\n'
+)
+
+
+class Node(Stage):
+    """A node with one GPU."""
+
+    def is_at(self, degrees: float) -> None:
+        self.status, self.body = 200, PAGE.format(degrees=degrees).encode()
+
+    async def ticks(self, first: int, last: int, degrees: float | None) -> None:
+        """Ticks from one second to another, both included; None: the node answers with a fault."""
+        for second in range(first, last + 1):
+            if degrees is None:
+                self.status = 500
+            else:
+                self.is_at(degrees)
+            await self.tick(second)
+
+    async def asks(self, second: int, kind: str, **payload: Any) -> str | None:
+        """Put an order in and let two ticks pass; why it was refused."""
+        await self.sampler.written()
+        store = self.sampler.writer.store
+        number = store.enqueue(f"alert.{kind}", payload, second * 1000)
+        await self.tick(second)
+        await self.sampler.written()
+        await self.tick(second + 1)
+        await self.sampler.written()
+        found = store.command(number)
+        assert isinstance(found, Command)
+        assert found.applied_ms == (second + 1) * 1000
+        return found.error
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Node:
+    return Node(tmp_path / "store.db", TargetKind.NODE)
+
+
+def alerts(node: Node) -> list[Alert]:
+    store = open_store(str(node.path), writer=False, now_ms=0)
+    found = store.alerts()
+    store.close()
+    return found
+
+
+def times(alert: Alert) -> tuple[str, int, int, int | None]:
+    ended = None if alert.ended_ms is None else alert.ended_ms // 1000
+    return alert.rule, alert.began_ms // 1000, alert.fired_ms // 1000, ended
+
+
+def test_a_hot_gpu_fires_after_its_time_and_is_over_after_its_time(node: Node) -> None:
+    async def story(stage: Stage) -> None:
+        await node.ticks(1, 5, 70)
+        await node.ticks(6, 70, 86)
+        await node.ticks(71, 140, 80)
+
+    node.play(story)
+    (alert,) = alerts(node)
+    assert times(alert) == ("gpu_hot", 6, 66, 131)
+    assert (alert.key, alert.place, alert.severity, alert.ended) == (("one", "0"), "gpu", "warning", "it is well again")
+    assert alert.message == "one, GPU 0: GPU hot (GPU temperature 86.0 °C), for 1m 0s"
+    assert [(one["metric"], one["value"], one["unit"]) for one in alert.values] == [
+        ("gpu_temperature_celsius", 86.0, "celsius")
+    ]
+
+
+def test_a_silent_node_explains_what_it_leaves_behind(node: Node) -> None:
+    """It is hot when it falls silent: that goes on, because of the silence, until it is known to be well. A node that
+    fails is asked every five seconds."""
+
+    async def story(stage: Stage) -> None:
+        await node.ticks(1, 70, 86)
+        await node.ticks(71, 120, None)
+        await node.ticks(121, 200, 80)
+
+    node.play(story)
+    silent, hot = alerts(node)
+    assert times(hot) == ("gpu_hot", 1, 61, 186)
+    assert times(silent) == ("node_silent", 71, 101, 136)
+    assert (hot.cause, silent.cause) == (silent.id, None)
+    assert silent.message == "one: Node silent (State bad answer), for 30 s"
+
+
+def test_a_collector_that_starts_anew_goes_on(node: Node) -> None:
+    async def first(stage: Stage) -> None:
+        await node.ticks(1, 30, 86)
+
+    async def second(stage: Stage) -> None:
+        await node.ticks(31, 80, 86)
+
+    async def third(stage: Stage) -> None:
+        await node.ticks(81, 150, 80)
+
+    for story in (first, second, third):
+        node.play(story)
+    (alert,) = alerts(node)
+    assert times(alert) == ("gpu_hot", 1, 61, 141)
+    assert alert.revision == 2
+
+
+def test_what_people_ask_of_alerts(node: Node) -> None:
+    async def story(stage: Stage) -> None:
+        await node.ticks(1, 70, 86)
+        assert await node.asks(71, "acknowledge", alert=1, by="ann") is None
+        assert await node.asks(73, "acknowledge", alert=2) == "there is no alert 2 that fires"
+        assert await node.asks(75, "acknowledge", number=1) == "“acknowledge” has no “number”, known are: alert, by"
+        assert await node.asks(77, "silence", node="one", end_ms=200_000, comment="fan", by="ann") is None
+        assert await node.asks(79, "silence", end_ms=1000) == "a silence ends after it begins, and not before now"
+        assert await node.asks(81, "silence", rule="x", end_ms=200_000) == "there is no rule x"
+        assert await node.asks(83, "unsilence", silence=7) == "there is no silence 7 that holds or is to come"
+        assert await node.asks(85, "unsilence", silence=1) is None
+
+    node.play(story)
+    (alert,) = alerts(node)
+    assert (alert.acknowledged_ms, alert.acknowledged_by, alert.ended_ms) == (72_000, "ann", None)
+    store = open_store(str(node.path), writer=False, now_ms=0)
+    (silence,) = store.silences()
+    store.close()
+    assert (silence.start_ms, silence.end_ms, silence.node, silence.comment) == (78_000, 86_000, "one", "fan")
+    assert silence.matches(alert)
+
+
+def test_what_people_change_of_rules(node: Node) -> None:
+    async def story(stage: Stage) -> None:
+        node.is_at(86)
+        refused = await node.asks(1, "rule", name="gpu_hot", table={"when": "gpu_temp > 1"})
+        assert refused is not None
+        assert refused.startswith("rule gpu_hot: when: there is no metric gpu_temp")
+        assert await node.asks(3, "rule", name="gpu_hot", table={"for": "5s", "severity": "critical"}, by="ann") is None
+        await node.ticks(5, 12, 86)
+        assert await node.asks(13, "enable", name="gpu_hot", on=False) is None
+        assert await node.asks(15, "reset", name="gpu_hot") is None
+        assert await node.asks(17, "reset", name="gpu_hot") == "rule gpu_hot: nobody has changed it here"
+
+    node.play(story)
+    (alert,) = alerts(node)
+    assert times(alert) == ("gpu_hot", 4, 9, 14)
+    assert (alert.severity, alert.ended) == ("critical", "the rule was switched off")
+    store = open_store(str(node.path), writer=False, now_ms=0)
+    changes = store.rule_changes()
+    store.close()
+    assert [(one.id, one.name, one.table, one.by) for one in changes] == [
+        (1, "gpu_hot", {"for": "5s", "severity": "critical"}, "ann"),
+        (2, "gpu_hot", {"for": "5s", "severity": "critical", "enabled": False}, ""),
+        (3, "gpu_hot", None, ""),
+    ]
