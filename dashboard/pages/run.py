@@ -57,6 +57,8 @@ EXPORTED = (
     *(reading.metric for reading in MAP),
 )
 """What the files of a run hold: what its timeline shows."""
+ORIGINS = {"benchmark": "benchmark without telemetry", "foreign": "from another installation"}
+"""What is said of runs that came from outside."""
 Answer = Mapping[str, Any]
 
 
@@ -160,6 +162,7 @@ def head(found: Answer) -> Component:
     chips = [
         word for word, on in (("live", run["live"]), ("baseline", run["baseline"]), ("pinned", run["pinned"])) if on
     ]
+    chips = [ORIGINS[run["by"]], *chips] if run["by"] in ORIGINS else chips
     chips += run["tags"] + [f"{key}: {text}" for key, text in sorted(run["labels"].items())]
     until: list[Content] = ["it goes on"] if run["live"] else [html.Time("", **{"data-instant": str(run["end"])})]
     why = f"{run['began']}" + (f"; {run['ended']}" if run["ended"] else "")

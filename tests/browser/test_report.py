@@ -136,3 +136,18 @@ def test_from_the_page_of_a_run(make_site: MakeSite, open_page: Open) -> None:
     with page.expect_download() as waited:
         page.locator(".report-files div", has_text="Text for a forum").get_by_text("without names").click()
     assert "spark-" not in Path(waited.value.path()).read_text()
+
+
+def test_what_came_from_outside_is_called_so(make_site: MakeSite, open_page: Open) -> None:
+    site = make_site(ticks=60)
+    keep(site.world, run(1, 10, 30))
+    with collecting(site.world):
+        number = send(site.web, packed(result(model_id="other/model")))["results"][0]["run"]
+    page = open_page(f"{site.address}/runs")
+    rows = page.locator(".ag-center-cols-container .ag-row")
+    expect(rows).to_have_count(2)
+    expect(page.locator(".ag-root")).to_contain_text("benchmark")
+    page = open_page(f"{site.address}/runs/{number}")
+    expect(page.locator(".page-head .tag").first).to_have_text("benchmark without telemetry")
+    panel = page.locator(".panel", has_text="Benchmark: vllm bench serve")
+    expect(panel.locator("tr", has_text="Output tokens")).to_contain_text("400")

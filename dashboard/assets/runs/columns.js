@@ -2,6 +2,8 @@
 
 import { show, text } from "../explore/format.js";
 
+// What runs that came from outside are called: by the beginning of their deployment, which none of ours has.
+const ORIGINS = [["benchmark:", "benchmark"], ["foreign:", "imported"]];
 const SPARK = { width: 96, height: 24 }, SVG = "http://www.w3.org/2000/svg";
 
 // The grid's own kind of cell: React would not take a node of ours.
@@ -88,7 +90,8 @@ function instant(value) {
 }
 
 export function marks(run) {
-  return [run.live && "live", run.baseline && "baseline", run.pinned && "pinned", ...run.tags].filter(Boolean);
+  const origin = ORIGINS.find(([begin]) => run.deployment?.startsWith(begin))?.[1];
+  return [origin, run.live && "live", run.baseline && "baseline", run.pinned && "pinned", ...run.tags].filter(Boolean);
 }
 
 export function modelOf(run) {
