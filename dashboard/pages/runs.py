@@ -54,7 +54,7 @@ def page(grid: bool = True) -> Component:
             columnDefs=[],
             rowData=[],
             getRowId="params.data.key",
-            dashGridOptions={"animateRows": False, "suppressFieldDotNotation": True},
+            dashGridOptions={"animateRows": False, "suppressFieldDotNotation": True, "loading": True},
             style={"height": None, "width": "100%"},
         )
         if grid

@@ -52,6 +52,14 @@ def test_from_the_list_to_a_run_and_back(site: Site, open_page: Open) -> None:
     expect(rows).to_have_count(1)
 
 
+def test_no_run_yet(make_site: MakeSite, open_page: Open) -> None:
+    page = open_page(f"{make_site(ticks=5).address}/runs")
+    expect(page.locator(".ag-overlay")).to_have_text(
+        "No run was recorded yet. One begins when requests run or tokens flow."
+    )
+    expect(page.locator("[data-runs-count]").last).to_have_text("0 runs")
+
+
 def test_a_run_is_renamed_and_deleted(site: Site, open_page: Open) -> None:
     with collecting(site.world):
         page = open_page(f"{site.address}/runs/1")

@@ -98,6 +98,7 @@ class RunList {
         remove.push(run);
         this.known.delete(key);
       }
+    if (!this.runs) this.grid.updateGridOptions({ loading: false, rowData: [] }); // so that it says if there is none
     if (add.length + update.length + remove.length || !this.runs) this.change({ add, update, remove });
   }
 
