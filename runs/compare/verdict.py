@@ -115,9 +115,10 @@ def _apart(
 
 def _throughput(measure: Measure, a: Cells, b: Cells, loads: tuple[Load, Load], resamples: int) -> Verdict:
     for one, which in zip(loads, ("first", "second"), strict=True):
-        if one.limit in (Limit.ARRIVALS, Limit.UNKNOWN):
-            text = "is limited by arrivals" if one.limit is Limit.ARRIVALS else f"is not known for it: {one.words}"
-            return _not(measure, f"the {which} run {text}")
+        if one.limit is Limit.ARRIVALS:
+            return _not(measure, f"the {which} run is limited by arrivals")
+        if one.limit is Limit.UNKNOWN:
+            return _not(measure, f"whether arrivals limited the {which} run is not known")
     first, second = (one.system for one in loads)
     both = all(one.limit is Limit.QUEUE for one in loads)
     if not both and abs(first - second) > max(0.5, 0.05 * max(first, second)):

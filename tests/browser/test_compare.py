@@ -98,7 +98,7 @@ def test_the_course_of_two_runs(site: Site, open_page: Open) -> None:
 
 def test_tables_and_what_a_verdict_is_made_of(site: Site, open_page: Open) -> None:
     page = open_page(f"{site.address}/compare?runs=1,2")
-    expect(page.locator(".numbers tr", has_text="Decode, mean while decoding")).to_contain_text("+18.6\u00a0%")
+    expect(page.locator(".numbers tr", has_text="Decode, mean while decoding")).to_contain_text("+18.8\u00a0%")
     expect(page.locator(".per-node tr", has_text="spark-01").first).to_contain_text("2400\u00a0MHz")
     expect(page.locator(".fingerprints tr", has_text="Tool, as told")).to_contain_text("llama-benchy")
     expect(page.locator(".references tr", has_text="Gemini 1.5 Pro")).to_contain_text("20.0–30.0\u00a0tok/s")

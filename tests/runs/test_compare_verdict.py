@@ -144,9 +144,7 @@ def test_throughput_only_where_nothing_limits_it() -> None:
     open_loop = loop(2, moved=2.0)
     assert judge(THROUGHPUT, base, open_loop).why == "the second run is limited by arrivals"
     unknown = loop(2, finished=0.0)
-    assert judge(THROUGHPUT, unknown, base).why == (
-        "the first run is not known for it: whether arrivals limited it is not known"
-    )
+    assert judge(THROUGHPUT, unknown, base).why == "whether arrivals limited the first run is not known"
     other = judge(THROUGHPUT, base, loop(2, running=8.0))
     assert other.why == "the loads differ: about 4 and 8 requests in the system"
     queued = [loop(seed, running=running, queue=3.0, waiting_s=15.0) for seed, running in ((1, 4.0), (2, 8.0))]
