@@ -48,6 +48,8 @@ class View:
         told = next((one["value"] for one in printed[1] if one["key"] == "nodes"), "") if printed else ""
         if told:
             return str(told).split(", ")
+        if not self.run.own:
+            return []
         return [target.name for target in self.sources.store.targets() if target.kind == "node"]
 
     @cached_property

@@ -26,11 +26,13 @@ def _result(one: Mapping[str, Any]) -> Component:
     tool = one["tool"]
     if one["beside"]:
         rows = [_pair(pair) for pair in one["beside"]]
-        parts.append(table(("", "Client", "Engine", "Apart", "Why they differ"), rows, f"{tool}, client and engine"))
+        parts.append(
+            table(("", "Client", "Engine", "Apart", "Why they differ"), rows, f"{tool}, client and engine", "results")
+        )
     rest = [entry for entry in one["rest"] if not entry["key"].endswith(LEFT_OUT)]
     if rest:
         rows = [Row(_label(entry), [value(entry), entry.get("note", "")]) for entry in rest]
-        parts.append(table(("Only the client tells", "Value", "Note"), rows, f"{tool}, the client alone"))
+        parts.append(table(("Only the client tells", "Value", "Note"), rows, f"{tool}, the client alone", "results"))
     if one["protocol"]:
         parts.append(html.Details([html.Summary("How it was measured"), pairs(sorted(one["protocol"].items()))]))
     return panel(f"Benchmark: {one['tool']}", *parts)

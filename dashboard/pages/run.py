@@ -171,8 +171,7 @@ def head(found: Answer) -> Component:
     )
     way = html.Div(
         [
-            explore(run, found["stretch"]),
-            *files(run, found["stretch"]),
+            *([] if run["by"] in ORIGINS else [explore(run, found["stretch"]), *files(run, found["stretch"])]),
             report(run),
             dcc.Link("All runs", href="/runs"),
         ],

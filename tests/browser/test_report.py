@@ -149,5 +149,7 @@ def test_what_came_from_outside_is_called_so(make_site: MakeSite, open_page: Ope
     expect(page.locator(".ag-root")).to_contain_text("benchmark")
     page = open_page(f"{site.address}/runs/{number}")
     expect(page.locator(".page-head .tag").first).to_have_text("benchmark without telemetry")
+    expect(page.get_by_role("link", name="CSV")).to_have_count(0)
+    expect(page.get_by_role("link", name="Open in Explore")).to_have_count(0)
     panel = page.locator(".panel", has_text="Benchmark: vllm bench serve")
     expect(panel.locator("tr", has_text="Output tokens")).to_contain_text("400")
