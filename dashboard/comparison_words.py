@@ -51,7 +51,8 @@ def signed(share: float | None) -> str:
     """
     number, unit = formatting.show(share, Unit.RATIO)
     plus = "+" if share is not None and share > 0 and number.strip("0.") else ""
-    return plus + number + formatting.beside(unit)
+    beyond = ">" if number.startswith(">") else ""
+    return beyond + plus + number.removeprefix(">") + formatting.beside(unit)
 
 
 def head(found: Verdict) -> str:
