@@ -50,7 +50,8 @@ def test_heads(found: Verdict, words: str) -> None:
         (
             verdict("too short", **CERTAIN, blocks=(40.0, 12.4), block_s=(5.0, 60.0), wait_s=456.0),
             "Too short to say: 12 independent blocks of 1m 0s where 20 are needed, about 7m 36s more at the same load. "
-            "So far: −12.4 %, between −15.0 % and −10.1 %. A difference of 5.0 % would have been found 80 % of the time.",
+            "So far: −12.4 %, between −15.0 % and −10.1 %. A difference of 5.0 % would have been found 80 % of the "
+            "time.",
         ),
         (
             verdict("too short", difference=0.5, blocks=(1.0, 40.0), block_s=(10.0, 5.0), wait_s=190.0),
