@@ -21,7 +21,7 @@ def notes(summaries: Sequence[Sequence[Section]], prints: Sequence[Fingerprint])
     for path, what in LENGTHS:
         first, second = (_length(one, path) for one in summaries)
         if first and second and max(first, second) > (1.0 + APART) * min(first, second):
-            found.append(f"{what} had {first:,.0f} tokens on average in the first run, {second:,.0f} in the second")
+            found.append(f"{what} had {first:,.0f} tokens on average in the first run, {second:,.0f} in the second run")
     return found
 
 

@@ -99,8 +99,8 @@ def test_another_work_is_told() -> None:
     same = printed(model="m")
     assert notes([worked(1000, 100), worked(2400, 240, 20)], [same, same]) == []
     assert notes([worked(21_000, 100), worked(60_000, 130)], [same, same]) == [
-        "prompts had 2,100 tokens on average in the first run, 6,000 in the second",
-        "answers had 10 tokens on average in the first run, 13 in the second",
+        "prompts had 2,100 tokens on average in the first run, 6,000 in the second run",
+        "answers had 10 tokens on average in the first run, 13 in the second run",
     ]
     assert notes([worked(0, 100), worked(10, 100)], [same, same]) == []
     assert notes([worked(10, 100), worked(100, 100, 0)], [same, printed(driver="580")]) == []
