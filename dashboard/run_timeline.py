@@ -181,7 +181,8 @@ def happened(view: View, numbers_of: RunNumbers, notes: Notes) -> list[dict[str,
     found = [{"t": one.at_ms, "kind": one.kind, "text": one.text, "target": ""} for one in marks]
     found += numbers_of.events(run)
     inside = [{**one, "end": None} for one in found if start <= one["t"] <= end]
-    mine = [{**one, "kind": "annotation", "target": ""} for one in notes(start, end)]
+    ours = notes(start, end) if run.own else []
+    mine = [{**one, "kind": "annotation", "target": ""} for one in ours]
     return sorted([*inside, *mine], key=lambda one: int(one["t"]))
 
 

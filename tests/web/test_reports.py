@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from dashboard.run_view import ELSEWHERE
 from exchange import bundle
 from pipeline import digest
 from runs.model import Mark, Measured
@@ -185,6 +186,12 @@ def test_foreign_runs_are_never_mixed_with_our_own(web: Web) -> None:
         refused = send(web, packed(result()), f"&run={number}", 409)
         assert refused["error"] == f"Run {number} has no telemetry here."
     assert [one["id"] for one in web.get("runs?deployment=Kimi-K3")["runs"]] == [2, 1]
+    note = {"start": tick(15), "end": None, "text": "ours"}
+    assert web.client.post("/api/v1/annotations", json=note).status_code == 201
+    assert "ours" in str(web.get("runs/1/timeline")["marks"])
+    course = web.get(f"runs/{number}/timeline")
+    assert "ours" not in str(course["marks"])
+    assert (course["why"], course["prefills"]) == (ELSEWHERE, [])
     part = web.get(f"runs/{number}?start={tick(12)}&end={tick(20)}")
     assert (part["summary"], part["why"]) == ([], digest.ELSEWHERE)
     with collecting(web.world):
