@@ -8,6 +8,7 @@ from typing import Any
 
 from dashboard.report import tables
 from dashboard.report.content import Content
+from dashboard.report.sections import Sections
 from dashboard.report.tags import in_unit
 from dashboard.report.times import instant
 from telemetry import formatting
@@ -143,7 +144,7 @@ def _benchmark(one: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _quality(summary: tables.Sections) -> list[str]:
+def _quality(summary: Sections) -> list[str]:
     """What touches the numbers: gaps and restarts, where there were any."""
     section = next((one for one in summary if one["key"] == "quality"), {"entries": ()})
     rows = [
@@ -154,6 +155,6 @@ def _quality(summary: tables.Sections) -> list[str]:
     return _pairs("Data quality", rows)
 
 
-def _defined(summary: tables.Sections) -> list[Mapping[str, Any]]:
+def _defined(summary: Sections) -> list[Mapping[str, Any]]:
     found = (tables.find(summary, path) for path in DEFINED)
     return [one for one in found if one is not None and one["value"] is not None]

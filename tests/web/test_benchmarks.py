@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from dashboard.api import benchmarks, run_answers
 from pipeline import digest
 from storage.records import Batch
 from tests.exchange import results
@@ -182,9 +183,17 @@ def test_broken_files_and_questions_that_cannot_be(web: Web) -> None:
 
 
 def test_without_a_collector_it_says_so(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dashboard.api import run_answers
 
     monkeypatch.setattr(run_answers, "WAIT_S", 0.05)
     (told,) = send(web, packed(result()), status=202)["results"]
     assert (told["applied"], told["run"]) == (None, None)
     assert told["why"] == run_answers.SILENT
+
+
+def test_large_files_are_taken_and_too_large_ones_refused(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+    large = packed(result(generated_texts=["x" * 2_000_000]))
+    with collecting(web.world):
+        assert send(web, large)["results"][0]["run"] == 1
+    monkeypatch.setattr(benchmarks, "BODY_CAP_BYTES", 1_000)
+    answer = web.client.post("/api/v1/benchmarks?name=x", data=large)
+    assert answer.status_code == 413
