@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from cli import compare
 from cli.main import main
 from tests.web.compare_world import compared
 from tests.web.world import World
@@ -70,6 +71,14 @@ def test_exit_statuses(command: Command, words: tuple[str, ...], status: int, sa
     found, _, complaint = command(*words)
     assert (found, said in complaint) == (status, True)
     assert bool(complaint) == bool(status)
+
+
+@pytest.mark.parametrize(("limit", "status"), [(None, 0), (0.80, 0), (0.85, 4), (0.90, 4), (0.95, 1), (1.2, 1)])
+def test_a_gate_on_times_asks_for_speed(limit: float | None, status: int) -> None:
+    """A step that takes 10 to 25 % longer has 80 to 91 % of the speed."""
+    one = {"run": 2, "main": True, "word": "slower", "unit": "seconds", "low": 0.1, "high": 0.25, "text": ""}
+    found = {"runs": [{"id": 1, "name": "A"}, {"id": 2, "name": "B"}], "verdicts": [one]}
+    assert compare._judged(found, found["runs"][1], limit)[0] == status
 
 
 @pytest.mark.parametrize(

@@ -144,6 +144,24 @@ def test_the_same_question_has_the_same_answer_and_a_new_name_is_seen(web: Web) 
     assert web.process.compare("1,3", "start")["runs"][1]["name"] == "Kimi-K3 #3"
 
 
+def test_a_run_that_goes_on_is_looked_at_again_after_ten_seconds(web: Web) -> None:
+    first = web.process.compare("5,6", "start")
+    web.world.now += 9_000
+    assert web.process.compare("5,6", "start") is first
+    web.world.now += 2_000
+    try:
+        assert web.process.compare("5,6", "start") is not first
+        ended = web.process.compare("1,2", "start")
+        web.world.now += 60_000
+        assert web.process.compare("1,2", "start") is ended
+    finally:
+        web.world.now -= 71_000
+    for pair in ("1,2", "2,1", "1,3", "3,1", "1,4", "4,1", "1,5", "5,1", "2,3"):
+        web.process.compare(pair, "start")
+    assert len(web.process.comparisons._kept) == 8
+    assert web.process.compare("1,2", "start") is not ended
+
+
 @pytest.mark.parametrize(
     ("query", "status", "error"),
     [
