@@ -106,10 +106,12 @@ def read(body: bytes) -> Cells:
 
 def by_page(get: Get, number: int, start: int, end: int) -> dict[tuple[str, str], str]:
     """Text of every number but those of single nodes, by the labels of section and entry."""
-    cells = read(get(f"fragment/run-more?run={number}&{query(start, end)}"))
-    return {
-        (heading, texts[0].strip()): " ".join(texts[1].split()) for heading, texts, _ in cells.rows if len(texts) > 1
-    }
+    asked = f"run={number}&{query(start, end)}"
+    rows = read(get(f"fragment/run-more?{asked}")).rows
+    for section in json.loads(get(f"api/v1/runs/{number}?{query(start, end)}"))["summary"]:
+        each = read(get(f"fragment/run-each?section={section['key']}&{asked}")).rows  # behind a click, without heading
+        rows += [(section["label"], texts, attributes) for _, texts, attributes in each]
+    return {(heading, texts[0].strip()): " ".join(texts[1].split()) for heading, texts, _ in rows if len(texts) > 1}
 
 
 def by_report(get: Get, number: int) -> dict[tuple[str, str], tuple[float, str]]:
