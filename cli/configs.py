@@ -5,7 +5,10 @@ from __future__ import annotations
 import socket
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from alerts.defaults import defaults, merged
+from alerts.rule import RuleError, rules
 from cli import tokens
 from dashboard.config import WebConfig
 from exchange.references import ReferencesError, references
@@ -40,6 +43,7 @@ def collector(settings: Settings) -> CollectorConfig:
         interval_s=settings.interval_s,
         run_silence_s=settings.run_silence_s,
         keep=Keep(settings.raw_days, settings.summary_months, settings.size_limit, settings.disk_reserve),
+        alerts=rule_tables(settings),
     )
 
 
@@ -58,7 +62,17 @@ def web(settings: Settings, token: str | None) -> WebConfig:
         demo_control_url=settings.demo_control_url,
         roofline=_weights(settings),
         references=_references(settings),
+        alerts=rule_tables(settings),
     )
+
+
+def rule_tables(settings: Settings) -> Mapping[str, Mapping[str, Any]]:
+    """Fields of alert rules that the settings have. SettingsError when they make no rules."""
+    try:
+        rules(merged(defaults(), settings.alerts))
+    except RuleError as error:
+        raise SettingsError([f"alerts: {error}"]) from error
+    return settings.alerts
 
 
 def comparison(settings: Settings) -> tuple[Mapping[str, Weights], tuple[Reference, ...]]:

@@ -116,7 +116,28 @@ RUNS = (
     Option("--anonymous", "For report and export: numbers in place of machines' names and addresses.", switch=True),
     Option("--force", "For report and export: write over a file that is there.", switch=True),
 )
+ALERTS = (
+    Option(
+        "action",
+        "list, show, ack, silence, unsilence, silences, rules, set, enable, disable, reset or check.",
+        "ACTION",
+    ),
+    Option(
+        "words", "The number of the alert or silence, the name of the rule, and what is said of it.", "WORD", many=True
+    ),
+    Option("--json", "JSON, as the API gives it, in place of a table.", switch=True),
+    Option("--by", "Who does it, for the record.", "NAME"),
+    Option("--rule", "Only alerts of this rule: for list and silence.", "NAME"),
+    Option("--node", "Only alerts of this node or target: for list and silence.", "NAME"),
+    Option("--deployment", "Only alerts of this deployment: for list and silence.", "NAME"),
+    Option("--severity", "Only alerts of this severity: for list and silence.", "info|warning|critical"),
+    Option("--state", "List only alerts that fire, or those that are over.", "firing|resolved"),
+    Option("--limit", "List at most so many.", "N"),
+    Option("--start", "From: times as for export; for silence also a length from now on like +1h.", "TIME"),
+    Option("--end", "To: the same.", "TIME"),
+)
 OPTIONS: Mapping[str, tuple[Option, ...]] = {
+    "alerts": ALERTS,
     "export": EXPORT,
     "import-prometheus": IMPORT_PROMETHEUS,
     "import": IMPORT,

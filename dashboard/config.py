@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from exchange.references import references
 from runs.references import Reference
@@ -20,6 +21,7 @@ class WebConfig:
     demo_control_url: base address of the simulator's fault panel, None outside the demo.
     roofline: what the model of each deployment weighs, where somebody has told.
     references: published results that runs are laid beside.
+    alerts: fields of rules, by rule, over those that come with the product.
     """
 
     store_url: str
@@ -30,3 +32,4 @@ class WebConfig:
     demo_control_url: str | None = None
     roofline: Mapping[str, Weights] = field(default_factory=dict)
     references: tuple[Reference, ...] = field(default_factory=references)
+    alerts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

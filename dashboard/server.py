@@ -15,6 +15,7 @@ from gunicorn.app.base import BaseApplication
 
 from dashboard import dispatch, security
 from dashboard.api import (
+    alerts,
     benchmarks,
     compare,
     demo,
@@ -65,6 +66,7 @@ def build(process: WebProcess, *, pages: bool = True) -> Flask:
     routes.register_live(api, process)
     notes.register(api, process.sources)
     runs.register(api, process.sources, process.run_numbers)
+    alerts.register(api, process.sources, process.config.alerts)
     benchmarks.register(api, process.sources, process.run_numbers)
     reports.register(api, process)
     compare.register(api, process.sources.store, process.comparisons)

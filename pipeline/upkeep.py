@@ -13,6 +13,9 @@ from typing import ParamSpec, TypeVar
 from apscheduler.events import EVENT_JOB_ERROR, EVENT_JOB_EXECUTED, EVENT_JOB_MAX_INSTANCES, JobEvent
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
+from alerts.given import STORE_FILL
+from alerts.slow import work_out
+from pipeline import fill
 from pipeline.config import Keep
 from pipeline.keeper import Keeper, Ranges, nothing_pinned
 from pipeline.sampler import Sampler
@@ -28,6 +31,7 @@ PRUNE_EVERY_S = 600
 ROOM_EVERY_S = 30
 TELL_EVERY_S = 600
 RUNS_EVERY_S = 5
+SLOW_EVERY_S = 60
 PAUSE_S = 0.2
 """Between two targets, so that sealing many never takes a core for long."""
 MOST_DAYS = 100
@@ -60,6 +64,7 @@ class Upkeep:
         self._lost = lost
         self._problems: dict[str, str] = {}
         self._said: list[str] = []
+        self._keep = keep
         self._keeper = Keeper(store, keep, self._say, kept)
         self._settler = Settler(store)
         self._turn = asyncio.Lock()
@@ -77,6 +82,7 @@ class Upkeep:
         self.every(TELL_EVERY_S, "the account of the store's growth", self.tell, at_once=True)
         self.every(ROOM_EVERY_S, "the look for room on the disk", self.make_room)
         self.every(RUNS_EVERY_S, "the working out of runs", self.settle)
+        self.every(SLOW_EVERY_S, "the long look of alert rules", self.look_far, at_once=True)
         self._scheduler.start()
         self._watching = asyncio.get_running_loop().create_task(self._watch())
 
@@ -153,6 +159,14 @@ class Upkeep:
         """Work out runs that ended."""
         await self._guarded("runs", self._settler.run, self._now_ms())
 
+    async def look_far(self) -> None:
+        """Work out what rules read over hours and days."""
+        hub = self._sampler.hub
+        rules, members = list(hub.alarms.rulebook.rules.values()), hub.lookout.members(hub.deployments())
+        found = await self._guarded("long windows", work_out, rules, self._store, members, self._now_ms())
+        if found is not None:
+            hub.lookout.slow = found
+
     async def prune(self) -> None:
         """Drop rows that the tails need no longer, samples older than the settings keep, and the oldest summaries."""
         async with self._turn:
@@ -173,6 +187,8 @@ class Upkeep:
             return
         async with self._turn:
             now_ms = self._now_ms()
+            filled = await self._guarded("the store's size", fill.share, self._store, self._keep)
+            self._sampler.hub.lookout.givens.tell(STORE_FILL.name, filled)
             if await self._guarded("room", self._keeper.make_room, now_ms):
                 await self._guarded("growth", self._keeper.note, now_ms)
             said, self._said = self._said, []

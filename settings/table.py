@@ -25,6 +25,7 @@ from settings.forms import (
     targets,
     url,
 )
+from settings.rules import RULES
 
 PREFIX = "TACHOGRAPH_"
 
@@ -101,7 +102,19 @@ class Settings:
         STORE,
         "",
         "Where samples are kept: an SQLite file, or a database on a PostgreSQL server.",
-        (*HUB, "demo", "export", "import", "import-prometheus", "bench", "backup", "restore", "verify", "runs"),
+        (
+            *HUB,
+            "demo",
+            "export",
+            "import",
+            "import-prometheus",
+            "bench",
+            "backup",
+            "restore",
+            "verify",
+            "runs",
+            "alerts",
+        ),
         shown="tachograph/tachograph.db below $XDG_STATE_HOME (~/.local/state)",
     )
     nodes: Mapping[str, str] = _setting(
@@ -136,6 +149,13 @@ class Settings:
         None,
         "TOML file with further published results that runs are laid beside (docs/runs.md).",
         ("run", "web"),
+    )
+    alerts: Mapping[str, Mapping[str, Any]] = _setting(
+        RULES,
+        {},
+        "Fields of alert rules, over those that come with the product; new rules, too (docs/alerts.md).",
+        (),
+        None,
     )
     node_token_file: str | None = _setting(
         PATH, None, "File with the bearer token that is sent to every agent.", (*COLLECTOR, "check")

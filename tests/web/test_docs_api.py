@@ -24,7 +24,7 @@ def test_every_route_is_documented_and_every_documented_route_is_there(
 ) -> None:
     rules = make_web(make_world(), demo_control_url="http://127.0.0.1:9").server.url_map.iter_rules()
     served = {
-        (method, re.sub(r"<int:\w+>", "ID", rule.rule))
+        (method, re.sub(r"<int:\w+>", "ID", rule.rule).replace("<name>", "NAME"))
         for rule in rules
         if rule.endpoint != unknown_routes.ENDPOINT
         for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}

@@ -1,0 +1,255 @@
+"""`alerts`: what fires and fired, rules and silences, as tables or JSON; and what people do to them."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from alerts.defaults import defaults, merged
+from alerts.record import MATCHERS
+from alerts.rule import RuleError, rules
+from cli import configs
+from cli.columns import aligned
+from dashboard.api import alert_answers as answers
+from dashboard.api import parameters
+from dashboard.api.parameters import ParameterError
+from dashboard.sources import Sources
+from pipeline.tail import Tail
+from settings import Settings
+from storage.errors import StoreError
+from storage.store import open_store
+
+FAILED, REFUSED, UNHEARD = 1, 2, 3
+USAGE = (
+    "alerts list | show ID | ack ID | silence [COMMENT] [--rule NAME] [--node NAME] [--deployment NAME] "
+    "[--severity WORD] --end TIME | unsilence ID | silences | rules [NAME] | set NAME FIELD=VALUE… | enable NAME | "
+    "disable NAME | reset NAME | check FILE"
+)
+FILTERS = ("rule", "node", "deployment", "severity", "state", "start", "end", "limit")
+Options = Mapping[str, Any]
+
+
+def main(settings: Settings, options: Options) -> int:
+    """0 when it is done; 1 when the store or the collector says no, 2 for what cannot be asked so, 3 when no collector
+    has carried it out."""
+    words = list(options.get("words") or ())
+    try:
+        if options["action"] == "check":
+            return _check(words)
+        file = configs.rule_tables(settings)
+        store = open_store(settings.store, writer=False, now_ms=_now())
+    except (StoreError, OSError) as error:
+        return _said(error, FAILED)
+    try:
+        return _do(Sources(store, Tail(store), _now), file, words, options)
+    except (ParameterError, ValueError) as error:
+        return _said(error, REFUSED)
+    except StoreError as error:
+        return _said(error, FAILED)
+    finally:
+        store.close()
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def _said(error: object, status: int) -> int:
+    print(error, file=sys.stderr)
+    return status
+
+
+File = Mapping[str, Mapping[str, Any]]
+
+
+def _do(sources: Sources, file: File, words: Sequence[str], options: Options) -> int:
+    action = options["action"]
+    if action in ORDERS:
+        return _order(sources, file, ORDERS[action](words, options), options)
+    if action not in SHOWN:
+        raise ValueError(f"alerts {action}: there is no such thing; {USAGE}")
+    found, lines = SHOWN[action](sources, file, words, options)
+    print(json.dumps(found) if options.get("json") else "\n".join(lines))
+    return 0
+
+
+# What is shown --------------------------------------------------------------------------------------------------------
+
+Shown = tuple[Any, list[str]]
+
+
+def _list(sources: Sources, file: File, _words: Sequence[str], options: Options) -> Shown:
+    given = {name: str(options[name]) for name in FILTERS if options.get(name) is not None}
+    found = answers.listed(sources, file, given)
+    rows = [("ID", "State", "Severity", "Since", "Until", "What")]
+    rows += [
+        (
+            str(one["id"]),
+            one["state"],
+            one["severity"],
+            _instant(one["fired"]),
+            _instant(one["ended"]),
+            one["message"] + (f" (because of alert {one['cause']})" if one["cause"] else ""),
+        )
+        for one in found["alerts"]
+    ]
+    pending = [f"pending: {one['subject']}: {one['title']}, since {_instant(one['since'])}" for one in found["pending"]]
+    none = [] if len(rows) > 1 else ["Nothing fired." if not given else "No such alert."]
+    return found, (none or aligned(rows).splitlines()) + pending
+
+
+def _show(sources: Sources, _file: File, words: Sequence[str], _options: Options) -> Shown:
+    found = answers.one(sources, _id(words))
+    one = found["alert"]
+    lines = [
+        f"{one['message']}",
+        f"{one['title']} (rule {one['rule']}, {one['severity']}): {one['state']}",
+        f"wrong since {_instant(one['began'])}, fired {_instant(one['fired'])}",
+    ]
+    lines += [f"over {_instant(one['ended'])}: {one['why_ended']}"] if one["ended"] else []
+    lines += [f"because of alert {one['cause']}"] if one["cause"] else []
+    lines += [f"acknowledged {_instant(one['acknowledged'])} {one['acknowledged_by']}"] if one["acknowledged"] else []
+    lines += [f"  {value['label']}: {value['text']}" for value in one["values"]]
+    lines += [f"explains alert {other['id']}: {other['message']}" for other in found["effects"]]
+    return found, lines
+
+
+def _rules(sources: Sources, file: File, words: Sequence[str], _options: Options) -> Shown:
+    found = answers.rules(sources, file)
+    chosen = [one for one in found["rules"] if not words or one["name"] in words]
+    if words and len(chosen) < len(words):
+        raise ValueError(f"there is no rule {next(word for word in words if word not in [c['name'] for c in chosen])}")
+    if not words:
+        rows = [("Rule", "On", "Severity", "For", "Title")]
+        rows += [
+            (one["name"], "yes" if one["enabled"] else "no", one["severity"], one["for"], one["title"])
+            for one in chosen
+        ]
+        return found, [*aligned(rows).splitlines(), *found["problems"]]
+    return {"rules": chosen}, [line for one in chosen for line in _rule(one)]
+
+
+def _rule(one: Mapping[str, Any]) -> list[str]:
+    origins = one["origins"]
+    shown = [
+        (name, json.dumps(value) if isinstance(value, list | bool) else str(value), origins.get(name, ""))
+        for name, value in one.items()
+        if name not in ("name", "settings", "origins") and value not in ("", [])
+    ]
+    shown += [(f"${name}", value, origins[f"settings.{name}"]) for name, value in one["settings"].items()]
+    return [
+        f"[{one['name']}]",
+        *aligned([(name, " ".join(text.split()), origin) for name, text, origin in shown]).splitlines(),
+    ]
+
+
+def _silences(sources: Sources, _file: File, _words: Sequence[str], _options: Options) -> Shown:
+    found = answers.silences(sources)
+    rows = [("ID", "State", "From", "To", "Of", "Comment")]
+    for one in found["silences"]:
+        of = ", ".join(f"{name} {one[name]}" for name in MATCHERS if one[name]) or "everything"
+        rows.append((str(one["id"]), one["state"], _instant(one["start"]), _instant(one["end"]), of, one["comment"]))
+    return found, aligned(rows).splitlines() if len(rows) > 1 else ["There is no silence."]
+
+
+SHOWN: Mapping[str, Callable[[Sources, File, Sequence[str], Options], Shown]] = {
+    "list": _list,
+    "show": _show,
+    "rules": _rules,
+    "silences": _silences,
+}
+
+
+def _instant(ms: int | None) -> str:
+    return "–" if ms is None else f"{datetime.fromtimestamp(ms / 1000).astimezone():%Y-%m-%d %H:%M:%S}"
+
+
+def _id(words: Sequence[str]) -> int:
+    if not words or not words[0].isdecimal():
+        raise ValueError(f"name it by its number; {USAGE}")
+    return int(words[0])
+
+
+def _name(words: Sequence[str]) -> str:
+    if not words:
+        raise ValueError(f"name the rule; {USAGE}")
+    return words[0]
+
+
+def _check(words: Sequence[str]) -> int:
+    """Rules of a settings file, over those of the product: what is wrong with them."""
+    if len(words) != 1:
+        return _said(f"name a file; {USAGE}", REFUSED)
+    try:
+        tables = tomllib.loads(Path(words[0]).read_text("utf-8")).get("alerts", {})
+        found = rules(merged(defaults(), tables))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        return _said(f"{words[0]} cannot be read: {error}", FAILED)
+    except RuleError as error:
+        return _said(error, FAILED)
+    print(f"{len(found)} rules, {len(tables)} of them from {words[0]}: all are well")
+    return 0
+
+
+# What is asked --------------------------------------------------------------------------------------------------------
+
+
+def _silence(words: Sequence[str], options: Options) -> dict[str, Any]:
+    if options.get("end") is None:
+        raise ValueError("say with --end until when, such as 2026-12-01T06:00Z or +2h")
+    now = _now()
+    given = {name: options[name] for name in MATCHERS if options.get(name) is not None}
+    instants = {f"{name}_ms": _when(name, options[name], now) for name in ("start", "end") if options.get(name)}
+    return {"kind": "silence", **given, **instants, **({"comment": " ".join(words)} if words else {})}
+
+
+def _when(name: str, text: str, now_ms: int) -> int:
+    """An instant; +2h lies ahead."""
+    if text.startswith("+"):
+        return now_ms + parameters.duration_ms(name, text[1:])
+    return parameters.instant_ms(name, text, now_ms)
+
+
+def _set(words: Sequence[str], _options: Options) -> dict[str, Any]:
+    """Fields of a rule; $NAME=VALUE is a setting, FIELD= takes what was changed off."""
+    name, pairs = _name(words), [word.partition("=") for word in words[1:]]
+    if not pairs or not all(equals for _, equals, _ in pairs):
+        raise ValueError("say FIELD=VALUE, or '$SETTING=VALUE'")
+    table: dict[str, Any] = {key: _value(key, value) for key, _, value in pairs if not key.startswith("$")}
+    settings = {key.removeprefix("$"): value for key, _, value in pairs if key.startswith("$")}
+    return {"kind": "rule", "name": name, "table": table | ({"settings": settings} if settings else {})}
+
+
+def _value(key: str, text: str) -> Any:
+    if text == "":
+        return None
+    if key == "enabled":
+        return {"true": True, "false": False}.get(text, text)
+    return text.split(",") if key in ("because_of", "channels") else text
+
+
+ORDERS: Mapping[str, Callable[[Sequence[str], Options], dict[str, Any]]] = {
+    "ack": lambda words, _: {"kind": "acknowledge", "alert": _id(words)},
+    "silence": _silence,
+    "unsilence": lambda words, _: {"kind": "unsilence", "silence": _id(words)},
+    "set": _set,
+    "enable": lambda words, _: {"kind": "enable", "name": _name(words), "on": True},
+    "disable": lambda words, _: {"kind": "enable", "name": _name(words), "on": False},
+    "reset": lambda words, _: {"kind": "reset", "name": _name(words)},
+}
+"""What people do → the bodies of the API's commands that it is."""
+
+
+def _order(sources: Sources, file: File, given: dict[str, Any], options: Options) -> int:
+    found, _ = answers.order(sources, file, {**given, "by": options.get("by") or "command line"})
+    if options.get("json"):
+        print(json.dumps(found))
+    if found["applied"] is None:
+        return _said(found["why"], UNHEARD)
+    return 0 if found["error"] is None else _said(found["error"], FAILED)

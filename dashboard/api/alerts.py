@@ -1,0 +1,69 @@
+"""Routes of alerts, rules and silences, and what people do to them."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response, request
+
+from alerts.defaults import Tables
+from dashboard.api import alert_answers as answers
+from dashboard.api.routes import answer, arguments
+from dashboard.security import refusal
+from dashboard.sources import Sources
+
+BODY_CAP_BYTES = 64 * 1024
+
+
+def register(routes: Blueprint, sources: Sources, file: Tables) -> None:
+    """Add `/alerts`, `/rules` and `/silences`. file: fields of rules that the settings file has."""
+
+    @routes.get("/alerts")
+    def get_alerts() -> Response:
+        return answer(answers.listed(sources, file, arguments(answers.KNOWN)))
+
+    @routes.get("/alerts/<int:number>")
+    def get_alert(number: int) -> Response:
+        arguments(())
+        return answer(answers.one(sources, number))
+
+    @routes.get("/alerts/<int:number>/evidence")
+    def get_evidence(number: int) -> Response:
+        arguments(())
+        answers.one(sources, number)
+        return answer({"parts": sources.store.alert_parts(number)})
+
+    @routes.post("/alerts/commands")
+    def command_alerts() -> Response:
+        if refused := _refused():
+            return refused
+        found, status = answers.order(sources, file, request.get_json())
+        return answer(found, status)
+
+    @routes.get("/alerts/commands/<int:number>")
+    def get_alert_command(number: int) -> Response:
+        arguments(())
+        return answer(answers.outcome(sources, number))
+
+    @routes.get("/rules")
+    def get_rules() -> Response:
+        arguments(())
+        return answer(answers.rules(sources, file))
+
+    @routes.get("/rules/log")
+    def get_rule_log() -> Response:
+        arguments(())
+        return answer(answers.log(sources))
+
+    @routes.post("/rules/check")
+    def check_rule() -> Response:
+        return _refused() or answer(answers.checked(sources, file, request.get_json()))
+
+    @routes.get("/silences")
+    def get_silences() -> Response:
+        arguments(())
+        return answer(answers.silences(sources))
+
+
+def _refused() -> Response | None:
+    """A body that is no JSON is refused; a long one by its length."""
+    request.max_content_length = BODY_CAP_BYTES
+    return None if request.is_json else refusal(415, "Send JSON (Content-Type: application/json).")

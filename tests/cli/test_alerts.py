@@ -1,0 +1,119 @@
+"""`alerts` from the command line: every verb against a real store and a collector's alarms; its exit statuses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import cli.alerts
+from cli.main import main
+from dashboard.api import alert_answers
+from tests.web.alert_world import collecting, raise_alerts
+from tests.web.world import World
+
+Do = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    found = World(tmp_path / "store.db")
+    found.run(0, 60)
+    raise_alerts(found)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def do(world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Do:
+    """Run the command at the world's present: (exit status, output, complaints)."""
+    monkeypatch.setattr(cli.alerts, "_now", lambda: world.now)
+
+    def run_command(*words: str) -> tuple[int, str, str]:
+        status = main(["alerts", *words, "--store", world.url])
+        said = capsys.readouterr()
+        return status, said.out, said.err
+
+    return run_command
+
+
+def test_lists_and_shows(do: Do) -> None:
+    status, told, _ = do("list")
+    lines = told.splitlines()
+    assert (status, lines[0].split()) == (0, ["ID", "State", "Severity", "Since", "Until", "What"])
+    assert [line.split()[:3] for line in lines[1:3]] == [["5", "silenced", "warning"], ["3", "acknowledged", "warning"]]
+    assert lines[3].endswith("gpu_hot 2 (because of alert 1)")
+    assert lines[-1].startswith("pending: spark-02, GPU 0: GPU too hot, since ")
+    assert do("list", "--rule", "kv_full", "--state", "firing")[1].startswith("No such alert.")
+    assert [one["id"] for one in json.loads(do("list", "--json", "--node", "spark-01")[1])["alerts"]] == [2, 1]
+    shown = do("show", "1")[1]
+    assert shown.splitlines()[0] == "node_silent 1"
+    assert "explains alert 2: gpu_hot 2" in shown
+    assert "  GPU temperature: 88.0 °C" in do("show", "2")[1]
+    assert "it is well again" in do("show", "4")[1]
+
+
+def test_rules_and_silences(do: Do) -> None:
+    assert do("rules")[1].splitlines()[1].split() == ["node_silent", "yes", "critical", "30s", "Node", "silent"]
+    assert "$power" in do("rules", "power_delivery")[1]
+    assert do("rules", "moon")[2] == "there is no rule moon\n"
+    assert do("silences")[1].splitlines()[1].split()[:2] == ["1", "active"]
+
+
+def test_what_people_do(world: World, do: Do) -> None:
+    with collecting(world):
+        assert do("ack", "3", "--by", "bob")[0] == 0
+        assert do("ack", "4") == (1, "", "there is no alert 4 that fires\n")
+        assert do("silence", "new", "fan", "--node", "spark-02", "--end", "+2h")[0] == 0
+        assert do("unsilence", "1")[0] == 0
+        assert do("set", "power_delivery", "for=5s", "$power=25 W", "enabled=true")[0] == 0
+        assert do("disable", "gpu_hot")[0] == 0
+        assert do("enable", "gpu_hot")[0] == 0
+        assert do("reset", "power_delivery")[0] == 0
+        assert do("reset", "power_delivery")[2] == "rule power_delivery: nobody has changed it here\n"
+    assert [one.acknowledged_by for one in world.writer.alerts() if one.id == 3] == ["bob"]
+    silence = world.writer.silences()[-1]
+    assert (silence.node, silence.end_ms, silence.comment) == ("spark-02", world.now + 7_200_000, "new fan")
+    assert silence.by == "command line"
+    changes = world.writer.rule_changes()
+    assert [(one.name, one.table) for one in changes] == [
+        ("power_delivery", {"for": "5s", "enabled": True, "settings": {"power": "25 W"}}),
+        ("gpu_hot", {"enabled": False}),
+        ("gpu_hot", {"enabled": True}),
+        ("power_delivery", None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["dance"], "alerts dance: there is no such thing"),
+        (["ack", "x"], "name it by its number"),
+        (["silence"], "say with --end until when"),
+        (["set", "gpu_hot"], "say FIELD=VALUE"),
+        (["set", "gpu_hot", "severity=bad"], "Rule gpu_hot: severity is info, warning or critical, not 'bad'."),
+        (["enable"], "name the rule"),
+        (["check"], "name a file"),
+    ],
+)
+def test_what_cannot_be_asked(do: Do, words: list[str], sentence: str) -> None:
+    status, _, said = do(*words)
+    assert (status, said[: len(sentence)]) == (2, sentence)
+
+
+def test_nobody_carries_it_out(do: Do, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(alert_answers, "WAIT_S", 0.01)
+    assert do("ack", "3") == (3, "", alert_answers.SILENT + "\n")
+
+
+def test_rules_of_a_file_are_checked(do: Do, tmp_path: Path) -> None:
+    good, bad, broken = (tmp_path / name for name in ("good.toml", "bad.toml", "broken.toml"))
+    good.write_text('[alerts.gpu_hot]\nfor = "5s"\n')
+    bad.write_text('[alerts.gpu_hot]\nfor = "soon"\n')
+    broken.write_text("[alerts")
+    assert do("check", str(good)) == (0, f"50 rules, 1 of them from {good}: all are well\n", "")
+    assert do("check", str(bad))[2].startswith("rule gpu_hot: for: 'soon' is no duration")
+    assert do("check", str(broken))[0] == 1
+    assert do("check", str(tmp_path / "none"))[0] == 1

@@ -1,0 +1,158 @@
+"""Alerts, rules and silences over HTTP: a collector's alarms behind a real store, people in front of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dashboard.api import alert_answers
+from tests.web.alert_world import FAR, HOT, OVER, SILENT, SLOW, collecting, raise_alerts
+from tests.web.conftest import MakeWeb, MakeWorld, Web
+from tests.web.world import World, tick
+
+
+@pytest.fixture
+def world(make_world: MakeWorld) -> World:
+    found = make_world()
+    found.run(0, 60)
+    raise_alerts(found)
+    return found
+
+
+@pytest.fixture
+def web(world: World, make_web: MakeWeb) -> Web:
+    return make_web(world)
+
+
+def numbers(found: Any) -> list[int]:
+    return [one["id"] for one in found["alerts"]]
+
+
+def test_what_fires_stands_first_each_with_its_state(web: Web) -> None:
+    found = web.get("alerts")
+    assert [(one["id"], one["state"], one["known"]) for one in found["alerts"]] == [
+        (5, "silenced", True),
+        (3, "acknowledged", None),
+        (2, "inhibited", False),
+        (1, "firing", None),
+        (4, "resolved", None),
+    ]
+    assert found["pending"] == [
+        {
+            "rule": "gpu_too_hot",
+            "title": "GPU too hot",
+            "key": ["spark-02", "0"],
+            "subject": "spark-02, GPU 0",
+            "severity": "critical",
+            "since": tick(50),
+            "fires_after_ms": 60_000,
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("state=firing", [5, 3, 2, 1]),
+        ("state=resolved", [4]),
+        ("rule=gpu_hot", [5, 2]),
+        ("node=spark-01", [2, 1]),
+        ("deployment=Kimi-K3", [5, 3, 2, 4]),
+        ("severity=critical", [1]),
+        ("run=7", [3]),
+        (f"end={tick(20)}", [1, 4]),
+        (f"start={tick(41)}", [5, 3, 2, 1]),
+        ("limit=2", [5, 3]),
+    ],
+)
+def test_alerts_are_chosen(web: Web, query: str, expected: list[int]) -> None:
+    assert numbers(web.get(f"alerts?{query}")) == expected
+
+
+def test_one_alert_and_what_it_explains(web: Web) -> None:
+    found = web.get("alerts/1")
+    assert numbers({"alerts": found["effects"]}) == [2]
+    assert found["alert"]["message"] == SILENT.message
+    hot = web.get("alerts/2")["alert"]
+    assert (hot["values"], hot["began"], hot["fired"], hot["cause"]) == (list(HOT.values), tick(15), tick(25), 1)
+    over = web.get("alerts/4")["alert"]
+    assert (over["ended"], over["why_ended"]) == (OVER.ended_ms, OVER.ended)
+    assert web.get("alerts/3")["alert"]["acknowledged_by"] == SLOW.acknowledged_by
+    assert web.get("alerts/9", 404)["error"] == "There is no alert 9."
+    assert web.get("alerts/5/evidence") == {"parts": {}}
+    assert web.get("alerts/9/evidence", 404)["error"] == "There is no alert 9."
+
+
+def test_rules_say_where_their_values_come_from(world: World, make_web: MakeWeb) -> None:
+    web = make_web(world, alerts={"gpu_hot": {"for": "90s"}, "power_delivery": {"settings": {"power": "25 W"}}})
+    rules = {one["name"]: one for one in web.get("rules")["rules"]}
+    hot, power = rules["gpu_hot"], rules["power_delivery"]
+    assert (hot["for"], hot["origins"]["for"], hot["origins"]["when"]) == ("90s", "file", "default")
+    assert power["settings"] == {"busy": "80 %", "clock": "1400 MHz", "power": "25 W"}
+    assert (power["origins"]["settings.power"], power["origins"]["settings.clock"]) == ("file", "default")
+
+
+def ask(web: Web, status: int, **body: Any) -> Any:
+    answer = web.client.post("/api/v1/alerts/commands", json=body)
+    assert answer.status_code == status, answer.text
+    return answer.json
+
+
+def test_people_acknowledge_silence_and_change_rules(world: World, web: Web) -> None:
+    with collecting(world):
+        assert ask(web, 200, kind="acknowledge", alert=FAR.id, by="bob")["error"] is None
+        assert ask(web, 409, kind="acknowledge", alert=4)["error"] == "there is no alert 4 that fires"
+        assert ask(web, 200, kind="silence", rule="straggler", end_ms=world.now + 1000)["error"] is None
+        assert ask(web, 200, kind="unsilence", silence=1)["error"] is None
+        assert ask(web, 200, kind="rule", name="gpu_hot", table={"for": "5s"}, by="bob")["error"] is None
+        assert ask(web, 200, kind="rule", name="mine", table=MINE)["error"] is None
+    assert web.get("alerts/5")["alert"]["acknowledged_by"] == "bob"
+    assert [(one["id"], one["state"]) for one in web.get("silences")["silences"]] == [(2, "active"), (1, "over")]
+    rules = {one["name"]: one for one in web.get("rules")["rules"]}
+    assert (rules["gpu_hot"]["for"], rules["gpu_hot"]["origins"]["for"]) == ("5s", "page")
+    assert rules["mine"]["title"] == "Mine"
+    assert [(one["rule"], one["by"], one["table"]) for one in web.get("rules/log")["changes"]] == [
+        ("mine", "", MINE),
+        ("gpu_hot", "bob", {"for": "5s"}),
+    ]
+    changed = {one["id"]: one for one in web.get("alerts")["alerts"]}
+    assert (changed[5]["state"], changed[5]["why_ended"]) == ("resolved", "the rule was changed")
+
+
+MINE = {"title": "Mine", "place": "gpu", "when": "gpu_power_watts > 100 W", "severity": "info"}
+
+
+def test_what_cannot_be_asked_is_refused_at_once(web: Web) -> None:
+    assert ask(web, 400, kind="nonsense")["error"].startswith("There is no command “nonsense”, known are: acknowledge")
+    assert ask(web, 400)["error"] == "Send an object: {“kind”: “acknowledge”, “alert”: 1}."
+    assert ask(web, 400, kind="silence")["error"] == "“end_ms” is missing, expected a whole number."
+    bad = ask(web, 400, kind="rule", name="gpu_hot", table={"for": "soon"})["error"]
+    assert bad == "Rule gpu_hot: for: 'soon' is no duration: write it like 90s, 2min or 24h."
+    answer = web.client.post("/api/v1/alerts/commands", data="x")
+    assert answer.status_code == 415
+
+
+def test_an_order_that_nobody_carries_out(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(alert_answers, "WAIT_S", 0.01)
+    found = ask(web, 202, kind="acknowledge", alert=1)
+    assert (found["applied"], found["why"]) == (None, alert_answers.SILENT)
+    assert web.get(f"alerts/commands/{found['command']}") == {
+        "command": found["command"],
+        "applied": None,
+        "error": None,
+    }
+    assert web.get("alerts/commands/77", 404)["error"] == "There is no command 77."
+
+
+def test_a_rule_is_checked_without_being_changed(web: Web) -> None:
+    def check(**body: Any) -> Any:
+        return web.client.post("/api/v1/rules/check", json=body)
+
+    assert check(name="gpu_hot", table={"for": "5s"}).json == {"problems": []}
+    problems = check(name="gpu_hot", table={"when": "gpu_temp > 1", "severity": "warning"}).json["problems"]
+    assert problems == [
+        "when: there is no metric gpu_temp; near are gpu_temperature_celsius, engine_up (at character 1)"
+    ] or problems[0].startswith("when: there is no metric gpu_temp")
+    assert check(name="gpu_hot").status_code == 400
+    assert web.get("rules/log") == {"changes": []}
