@@ -24,7 +24,7 @@ from telemetry.frame import Frame
 
 AROUND_MS = 15 * 3_600_000
 """How far a run may be from a time whose zone is not known."""
-ALONE, BY_HAND = "benchmark", "named by hand"
+BY_HAND = "named by hand"
 TIMELESS = "{}: it does not tell when it was measured; name its run, or keep it apart"
 SEVERAL = "{}: it fits several runs, name one of them: {}"
 
@@ -52,10 +52,17 @@ def of_run(sources: Sources, run: Run) -> list[Benchmark]:
 
 def answers(sources: Sources, numbers: RunNumbers, run: Run) -> list[dict[str, Any]]:
     """The same with the engine's numbers beside, as JSON."""
-    found = of_run(sources, run)
-    told = numbers.at_once(run).sections if found and run.by != ALONE else ()
-    sections = [Section.from_json(one) for one in told]
-    return [dict(beside.answer(one, sections)) for one in found]
+    return [dict(beside.answer(one, _engine(numbers, run, one))) for one in of_run(sources, run)]
+
+
+def _engine(numbers: RunNumbers, run: Run, benchmark: Benchmark) -> list[Section]:
+    """The engine's numbers of a result that is all of its run: of all of it, also where the run was trimmed since."""
+    overlay = benchmark.overlay
+    if overlay is None or overlay.server:
+        return []
+    trimmed = run.own and (run.trim_start_ms is not None or run.trim_end_ms is not None)
+    told = numbers.of(run, overlay.start_ms, overlay.end_ms) if trimmed else numbers.at_once(run)
+    return [Section.from_json(one) for one in told.sections]
 
 
 def bring(sources: Sources, numbers: RunNumbers, benchmark: Benchmark, wish: Wish) -> tuple[dict[str, Any], int]:

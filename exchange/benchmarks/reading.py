@@ -13,6 +13,7 @@ from exchange.benchmarks.record import Benchmark
 
 MOST_BYTES = 256 << 20
 MOST_RESULTS = 1_000
+PACKED = b"\x1f\x8b"
 TOOLS = "vllm bench serve (--save-result), llama-benchy (--format json or csv) and guidellm (benchmarks.json)"
 
 
@@ -24,6 +25,8 @@ def read(data: bytes, name: str) -> list[Benchmark]:
     file = PurePath(name.replace("\\", "/")).name[:160]
     if len(data) > MOST_BYTES:
         raise ValueError(f"{file}: larger than {MOST_BYTES >> 20} MiB")
+    if data.startswith(PACKED):
+        raise ValueError(f"{file}: it is packed; a run of another Tachograph is imported with “runs import”")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

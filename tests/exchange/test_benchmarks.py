@@ -210,6 +210,7 @@ BENCHY = json.loads(results.recorded("llama-benchy.json"))
             packed({**results.GUIDELLM, "benchmarks": [{"scheduler_metrics": {}}]}),
             "“benchmarks” 1: “metrics” is missing",
         ),
+        (b"\x1f\x8b\x08", "x.json: it is packed; a run of another Tachograph is imported with “runs import”"),
         (b"[" * 100_000, "x.json: not JSON that can be read"),
     ],
 )

@@ -90,6 +90,18 @@ def test_the_engine_stands_beside_before_the_run_is_settled(web: Web) -> None:
     assert {one["client"]["key"]: one["server"]["value"] for one in found["beside"]}["output"] == 400
 
 
+def test_a_run_that_is_trimmed_later_leaves_the_comparison_as_it_was(web: Web) -> None:
+    with collecting(web.world):
+        send(web, packed(result()))
+        trim = {"kind": "trim", "run": 1, "start_ms": tick(20), "end_ms": None}
+        assert web.client.post("/api/v1/runs/commands", json=trim).status_code == 200
+    for one in web.world.writer.unsettled_runs(digest.SUMMARY):
+        digest.settle(web.world.writer, one)
+    assert entry(web.get("runs/1"), "requests", "output") == 200
+    (found,) = web.get("runs/1/benchmarks")["benchmarks"]
+    assert {one["client"]["key"]: one["server"]["value"] for one in found["beside"]}["output"] == 400
+
+
 def test_what_belongs_to_no_run_is_one_without_telemetry(web: Web) -> None:
     with collecting(web.world):
         (told,) = send(web, packed(result(model_id="other/model")))["results"]
