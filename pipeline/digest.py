@@ -96,7 +96,7 @@ def longest_ms(store: Store, run: Run) -> int:
 
 
 def digest(store: Store, run: Run, start_ms: int, end_ms: int, reader: Reader | None = None) -> Digest:
-    """Work out a stretch of a run; LookupError, with a sentence, where its samples were given up, or never were here."""
+    """Work out a stretch of a run; LookupError, with a sentence, where its samples are not here, or not any more."""
     if not run.own:
         raise LookupError(ELSEWHERE)
     longest = longest_ms(store, run)

@@ -87,7 +87,7 @@ class Run:
 
     @property
     def own(self) -> bool:
-        """Whether its samples were taken here; else its numbers are those that came with it, and there are no others."""
+        """Whether its samples were taken here; else it has the numbers that came with it, and no others."""
         return self.by in ("found", "hand")
 
     def window(self, now_ms: int) -> tuple[int, int]:
