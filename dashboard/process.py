@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dashboard.annotations import Annotations
 from dashboard.api import benchmark_answers
 from dashboard.api import latest as latest_route
 from dashboard.api import run_answers as runs_route
@@ -174,6 +175,15 @@ class WebProcess:
             "benchmarks": benchmark_answers.answers(self.sources, self.run_numbers, found),
             "references": self.references(),
         }
+
+    def run_marks(self, number: str, start: str = "", end: str = "") -> Answer | None:
+        """{marks} of /api/v1/runs/ID/timeline."""
+        found = self._run(number)
+        given = {name: value for name, value in (("start", start), ("end", end)) if value}
+        notes = Annotations(self.sources.store).between
+        if found is None:
+            return None
+        return {"marks": runs_route.happened_in(self.sources, self.run_numbers, notes, found, given)}
 
     def run_moment(self, number: str, at: str) -> Answer | None:
         """As /api/v1/runs/ID/moment."""

@@ -43,6 +43,9 @@ class Services(Protocol):
     def run(self, number: str, start: str = "", end: str = "") -> Answer | None:
         """{run, stretch, why, fingerprint, summary, marks, events}, as /api/v1/runs/ID; None: there is no such run."""
 
+    def run_marks(self, number: str, start: str = "", end: str = "") -> Answer | None:
+        """{marks: [{t, end, kind, target, text}]}, as in /api/v1/runs/ID/timeline; None: there is no such run."""
+
     def run_moment(self, number: str, at: str) -> Answer | None:
         """{at, why, nodes}, as /api/v1/runs/ID/moment; None: there is no such run."""
 

@@ -12,8 +12,9 @@ from telemetry.frame import Bools, Floats
 
 MADS = 4.0
 """A value stands apart where it is further from the median than so many median deviations, and than `Least` says."""
-BRIDGE_MS = 120_000
-"""Shorter interruptions of standing apart do not end it."""
+BRIDGE_MS, BRIDGE_SHARE = 120_000, 0.2
+"""Interruptions shorter than both, the second a share of the stretch, do not end standing apart; what begins or ends so
+near to an end of the stretch lasted up to there."""
 LASTING_MS = 60_000
 """What lasted less long is not worth a word, unless it lasted half of the stretch."""
 
@@ -74,7 +75,7 @@ def furthest(
         return None
     middle = _median(values)
     away = (middle - values) if below else (values - middle)
-    bridge = max(BRIDGE_MS // width_ms, 1)
+    bridge = _bridge(values.shape[1], width_ms)
     found: list[tuple[float, Apart]] = []
     for node, line, own in zip(nodes, away, values, strict=True):
         known = ~np.isnan(line)  # where the median is not, this is not
@@ -93,7 +94,7 @@ def _weighed(
     both = ~np.isnan(own[low:high]) & ~np.isnan(middle[low:high])
     usual = float(middle[low:high][both].mean())
     by = float(own[low:high][both].mean()) - usual
-    edge = max(BRIDGE_MS // width_ms, 1)
+    edge = _bridge(len(own), width_ms)
     apart = Apart(
         node,
         begin_ms + low * width_ms,
@@ -104,6 +105,11 @@ def _weighed(
         high >= len(own) - edge,
     )
     return abs(by) * (high - low), apart
+
+
+def _bridge(bins: int, width_ms: int) -> int:
+    """How many bins are short."""
+    return max(int(min(BRIDGE_MS, BRIDGE_SHARE * bins * width_ms)) // width_ms, 1)
 
 
 def _median(values: Floats) -> Floats:

@@ -10,7 +10,7 @@ from dashboard.api import parameters
 from dashboard.api.parameters import ParameterError
 from dashboard.run_moment import moment
 from dashboard.run_numbers import RunNumbers, within
-from dashboard.run_timeline import READINGS, Notes, node_lines, timeline
+from dashboard.run_timeline import READINGS, Notes, happened, node_lines, timeline
 from dashboard.run_view import View
 from dashboard.sources import Sources
 from pipeline import orders
@@ -128,6 +128,13 @@ def timeline_of(
     """What the page of a run draws on its one time axis."""
     reading = parameters.one_of("map", given.get("map", next(iter(READINGS))), list(READINGS))
     return timeline(_view(sources, run, given), numbers, notes, READINGS[reading])
+
+
+def happened_in(
+    sources: Sources, numbers: RunNumbers, notes: Notes, run: Run, given: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """Marks, events and annotations of a run or a stretch of it, by time."""
+    return happened(_view(sources, run, given), numbers, notes)
 
 
 def node_of(sources: Sources, run: Run, given: Mapping[str, str]) -> dict[str, Any]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from flask import Blueprint, Response, request
 
+from dashboard.annotations import Annotations
 from dashboard.api import parameters, run_csv
-from dashboard.api.notes import Annotations
 from dashboard.api.parameters import ParameterError
 from dashboard.api.routes import answer, arguments
 from dashboard.api.run_answers import KNOWN, listed, moment_of, node_of, one, order, outcome, timeline_of

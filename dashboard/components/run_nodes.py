@@ -50,14 +50,22 @@ def nodes(summary: Sequence[Mapping[str, Any]]) -> Component | None:
         rows.append(
             Row(html.Span([picker(name), *marks]), [value(own[key]) if key in own else "" for key, _ in PER_NODE])
         )
-    said = html.P([words for one in apart for words in told(one)], className="note")
-    return panel("Node by node", said, table(("Node", *(label for _, label in PER_NODE)), rows, "Nodes of the run"))
+    return panel("Node by node", table(("Node", *(label for _, label in PER_NODE)), rows, "Nodes of the run"))
+
+
+def stand_out(summary: Sequence[Mapping[str, Any]]) -> Component:
+    """The slowest and the hottest node in words."""
+    section = next((one for one in summary if one["key"] == "nodes"), None)
+    apart = [one for one in (section["entries"] if section is not None else ()) if one["key"] in STANDS_OUT]
+    known = [one for one in apart if one["value"] is not None]
+    said = [words for one in known for words in told(one)]
+    if apart and not known:
+        said = [f"{apart[0].get('note', 'not known').capitalize()}."]
+    return html.P(said, className="note stand-out")
 
 
 def told(one: Entry) -> list[Content]:
     """Who stands out, by how much and since when, in words."""
-    if one["value"] is None:
-        return [f"{STANDS_OUT[one['key']][0]}: {one.get('note', 'not known')}. "]
     label, side = STANDS_OUT[one["key"]]
     by = formatting.text(abs(one["value"]), Unit(one["unit"]))
     return [f"{label}: ", picker(one["of"]), f", {by} {side} the middle node, ", *when(one), ". "]

@@ -21,7 +21,7 @@ from dashboard.components.references import measured, references
 from dashboard.components.run_entries import Entry, entries, value
 from dashboard.components.run_forms import controls
 from dashboard.components.run_moment import moment
-from dashboard.components.run_nodes import node, nodes, of_node
+from dashboard.components.run_nodes import node, nodes, of_node, stand_out
 from dashboard.components.run_report import report
 from dashboard.components.run_results import results
 from dashboard.components.table import Content, Row, pairs, panel, table
@@ -124,16 +124,19 @@ def in_unit(text: str, unit: str | None) -> str:
         return text
 
 
-def marks(found: Answer) -> Component:
-    """Marks of the run and events in it, by time."""
-    told = [(one["t"], one["kind"], "", one["text"]) for one in found["marks"]]
-    told += [(one["t"], one["kind"], one["target"], one["text"]) for one in found["events"]]
-    if not told:
+def marks(found: Sequence[Mapping[str, Any]]) -> Component:
+    """Marks of the run, events in it and annotations, by time; a click on the time leads to the moment."""
+    if not found:
         return html.P("Nothing happened in it that is worth a mark.", className="note")
-    rows = [
-        Row(html.Time("", **{"data-instant": str(t)}), [kind, target, text]) for t, kind, target, text in sorted(told)
-    ]
+    rows = [Row(instant(one["t"]), [one["kind"].replace("_", " "), one["target"], one["text"]]) for one in found]
     return table(("When", "What", "Where", "Text"), rows, "Marks and events of the run", "events")
+
+
+def instant(at_ms: int) -> Component:
+    """An instant that leads to all nodes at it."""
+    when = html.Time("", **{"data-instant": str(at_ms)})
+    words = {"type": "button", "className": "picker", "title": "All nodes at that moment"}
+    return html.Button(when, **words, **{"data-pick-at": str(at_ms)})
 
 
 def explore(run: Mapping[str, Any], stretch: Sequence[int]) -> Component:
@@ -209,7 +212,7 @@ def top(found: Answer) -> list[Component]:
         parts.append(html.P(f"{found['why'][0].upper()}{found['why'][1:]}.", className="panel note"))
     if run["note"]:
         parts.append(html.P(run["note"], className="panel run-note"))
-    return [*parts, headlines(summary)] if summary else parts
+    return [*parts, headlines(summary), stand_out(summary)] if summary else parts
 
 
 def rest(found: Answer, where: Mapping[str, str]) -> list[Component]:
@@ -217,7 +220,7 @@ def rest(found: Answer, where: Mapping[str, str]) -> list[Component]:
     run, summary = found["run"], found["summary"]
     each = nodes(summary)
     parts = [*results(found.get("benchmarks", ())), *([each] if each is not None else [])]
-    parts.append(panel("Marks and events", marks(found)))
+    parts.append(panel("Marks and events", marks(found["marks"])))
     ran_on = panel("Ran on", fingerprint(found["fingerprint"]))
     published = references(found.get("references", ()), [measured(run["name"], summary)])
     own = html.Div([*sections(summary, where), ran_on], className="sections")
@@ -261,7 +264,12 @@ def register(app: dash.Dash, services: Services) -> None:
     def below(run: str, start: str, end: str) -> tuple[Any, int]:
         given = {"run": run, "start": start, "end": end}
         where = {name: text for name, text in given.items() if text}
-        return part(lambda found: rest(found, where), lambda: services.run(run, start, end), [])
+
+        def answer() -> Answer | None:
+            found, happened = services.run(run, start, end), services.run_marks(run, start, end)
+            return None if found is None or happened is None else {**found, **happened}
+
+        return part(lambda found: rest(found, where), answer, [])
 
     def each(run: str, section: str, start: str, end: str) -> tuple[Any, int]:
         return part(lambda found: each_of(found["summary"], section), lambda: services.run(run, start, end), [])

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from dashboard import annotations
+from dashboard.annotations import Annotations
 from dashboard.api import notes
-from dashboard.api.notes import Annotations
 from dashboard.api.parameters import ParameterError
 from storage.records import Event
 from tests.web.conftest import MakeWeb, MakeWorld, Web, make_web, make_world
@@ -132,7 +133,7 @@ def test_other_sites_and_forms_cannot_annotate(web: Web) -> None:
 
 
 def test_a_full_list_says_so(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(notes, "MOST", 1)
+    monkeypatch.setattr(annotations, "MOST", 1)
     post(web, {"start": tick(1), "text": "x"})
     assert "There are 1 annotations already" in post(web, {"start": tick(1), "text": "y"}, 409)["error"]
 
@@ -141,7 +142,7 @@ def test_annotations_wait_for_one_another(web: Web) -> None:
     kept = Annotations(web.process.sources.store)
     with pytest.raises(ParameterError):
         notes.wanted({"start": 0, "text": 5}, T0)
-    assert kept.add(notes.Asked(tick(1), None, "x")) == 1
+    assert kept.add(annotations.Asked(tick(1), None, "x")) == 1
     assert kept.remove(7) is False
     assert kept.remove(1) is True
     assert kept.between(0, tick(9)) == []

@@ -10,10 +10,11 @@ export const LINES = [
   { key: "kv", title: "KV cache", height: 48, lines: [["kv", "KV cache", "series-3"]], unit: "ratio", upTo: 1 },
 ];
 const NODE_LANE = 52;
+export const SHORT = { power: "Power", utilization: "Utilisation", clock: "Clock", temperature: "Temperature", memory: "Memory", interconnect: "Interconnect" };
 
 // {left, right}: room beside the plot for names, and for the axis of the prefills.
 export function sides(width) {
-  return width < 560 ? { left: 84, right: 8 } : { left: 112, right: 56 };
+  return width < 560 ? { left: 100, right: 8 } : { left: 112, right: 56 };
 }
 
 // {lanes: [{…, top, height}], map: {top, row, height}, nodes: {top, lanes}, height}: overview: whether the whole run
@@ -33,7 +34,7 @@ export function layOut({ overview, count, readings }) {
   const node = { head: top, top: top + NODE_HEAD };
   if (readings.length) {
     top = node.top;
-    readings.forEach((reading) => put({ key: `node:${reading.key}`, title: reading.label, height: NODE_LANE, unit: reading.base, reading, lines: [[reading.key, reading.label, "accent"]], upTo: reading.base === "ratio" ? 1 : undefined }));
+    readings.forEach((reading) => put({ key: `node:${reading.key}`, title: SHORT[reading.key] ?? reading.label, height: NODE_LANE, unit: reading.base, reading, lines: [[reading.key, reading.label, "accent"]], upTo: reading.base === "ratio" ? 1 : undefined }));
   }
   return { lanes, map, node, bottom: top, height: top + AXIS };
 }

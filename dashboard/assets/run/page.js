@@ -2,7 +2,7 @@
 
 import { useTables } from "../explore/format.js";
 import { lengthText, spanText } from "../explore/time.js";
-import { element, setText } from "../live/dom.js";
+import { element, setAttribute, setText } from "../live/dom.js";
 import { tellZoomed } from "../live/zoom.js";
 import { PHASES } from "./draw.js";
 import { Parts } from "./parts.js";
@@ -92,6 +92,7 @@ export class RunPage {
   pick(instant, node) {
     const at = instant === null ? this.view.at : Math.round(instant / 1000) * 1000;
     const [first, last] = this.answer.run;
+    if (instant !== null) this.parts.reveal("run-moment");
     this.go({ ...this.view, at: at === null ? null : Math.min(Math.max(at, first), last), node: node ?? this.view.node });
   }
 
@@ -163,6 +164,7 @@ export class RunPage {
       const [answer, lines] = await Promise.all([get(`runs/${id}/timeline?${new URLSearchParams({ ...asked, ...more })}`, control.signal), node]);
       if (this.closed || control !== this.control) return;
       this.answer = answer;
+      setAttribute(this.place, "data-live", answer.live ? "true" : "");
       this.timeline.show(answer, lines || null);
       this.place.dataset.state = "ready";
       this.write();

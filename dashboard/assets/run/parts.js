@@ -28,6 +28,12 @@ export class Parts {
     return box;
   }
 
+  // Bring a part into sight once it is there: it may stand below what the window shows.
+  reveal(name) {
+    const box = this.boxes[name];
+    box.addEventListener("filled", () => box.scrollIntoView({ block: "nearest" }), { once: true });
+  }
+
   show(view) {
     for (const [name, asked] of Object.entries(PARTS)) {
       const box = this.boxes[name], words = asked(view);

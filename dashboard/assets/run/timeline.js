@@ -87,6 +87,7 @@ export class Timeline {
     setText(this.title, "Nodes");
     this.marks.write(answer.marks, this.scene, this.page.now());
     this.say(answer.why);
+    if (!this.readout.box.hidden) this.tell();
   }
 
   compose(answer, width) {
@@ -146,15 +147,19 @@ export class Timeline {
 
   // The cursor, and what is said beside it. event: of the pointer, none of the keyboard.
   point(event) {
-    if (event) this.spot = { x: event.clientX, y: event.clientY };
+    this.spot = event ? { x: event.clientX, y: event.clientY } : null;
     if (this.drawing) return;
     this.drawing = requestAnimationFrame(() => {
       this.drawing = 0;
       this.drawMoving();
-      const { cursor, brush } = this.pointer;
-      if (cursor === null && !brush) return this.readout.hide();
-      this.readout.show(this.scene, this.pointer, this.page.now(), event ? this.spot : this.beside(cursor));
+      this.tell();
     });
+  }
+
+  tell() {
+    const { cursor, brush } = this.pointer;
+    if (cursor === null && !brush) return this.readout.hide();
+    this.readout.show(this.scene, this.pointer, this.page.now(), this.spot ?? this.beside(cursor));
   }
 
   beside(instant) {
