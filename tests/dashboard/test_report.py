@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import json
 import re
 import struct
 import zlib
@@ -325,3 +326,17 @@ def test_times() -> None:
     assert times.iso(1_796_000_000_123) == "2026-11-30T00:53:20.123+00:00"
     assert [text for _, text in times.labels(21_600_000)] == ["0", "1 h", "2 h", "3 h", "4 h", "5 h", "6 h"]
     assert [text for _, text in times.labels(17 * 604_800_000)] == ["0", *(f"{504 * place} h" for place in range(1, 6))]
+
+
+def test_six_hours_of_sixteen_nodes_are_a_small_file() -> None:
+    """At most 3 MB; most of it is numbers for the pointer."""
+    count = 2_160
+    values = [round(20 + 7 * ((place * 37) % 101) / 101, 3) for place in range(count)]
+    kept = [one(kind.metric.name, "cluster", *values) for kind in lines.KINDS]
+    kept += [one(kind.metric.name, f"n{node}", *values, gpu="0") for kind in lines.MAPS for node in range(16)]
+    found = Figures(charts(*kept))
+    html = inner(*found.html())
+    assert html.count("<svg") == len(lines.KINDS)
+    assert html.count("<img") == len(lines.MAPS)
+    data = json.dumps(found.data(), separators=(",", ":"))
+    assert len(html) + len(data) < 700_000
