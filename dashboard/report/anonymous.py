@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from storage.records import TargetRow
+from telemetry.catalog.cluster import CLUSTER_TARGET, DEPLOYMENT_PREFIX
 
 OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
 ADDRESSES = re.compile(
@@ -19,6 +20,9 @@ ADDRESSES = re.compile(
 )
 """IPv4 with its port, hardware addresses, IPv6. Versions have leading zeros, or not four parts."""
 UUID = re.compile(r"(?:GPU-)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+URL = re.compile(r"\b([a-z][a-z0-9+.-]*://)(?:[^\s/@]*@)?([^\s/]+)", re.IGNORECASE)
+COMMON = frozenset({"", CLUSTER_TARGET})
+"""Targets that are no machine."""
 HIDDEN, HIDDEN_ID = "(address)", "(id)"
 OURS = frozenset({"key", "label", "definition", "unit", "metric", "kind", "relation", "version", "by"})
 """Keys of texts that are our own words."""
@@ -27,8 +31,9 @@ OURS = frozenset({"key", "label", "definition", "unit", "metric", "kind", "relat
 def names(content: Mapping[str, Any], targets: Iterable[TargetRow]) -> dict[str, str]:
     """Name or host → what stands in its place: "node 1", "engine 1". Nodes of the run come first, in their order."""
     known = sorted(targets, key=lambda one: one.name)
-    nodes = [*_nodes(content), *(one.name for one in known if one.kind == "node")]
     engines = [*_engines(content), *(one.name for one in known if one.kind == "engine")]
+    others = [name for name in _others(content) if name not in engines]
+    nodes = [*_nodes(content), *(one.name for one in known if one.kind == "node"), *others]
     found: dict[str, str] = {}
     for word, several in (("node", nodes), ("engine", engines)):
         fresh = list(dict.fromkeys(one for one in several if one not in found))
@@ -55,7 +60,17 @@ def _nodes(content: Mapping[str, Any]) -> list[str]:
 
 
 def _engines(content: Mapping[str, Any]) -> list[str]:
-    return [name.rpartition("/")[0] or name for name in content["run"]["engines"]]
+    """Of the run; one that came from elsewhere has them in its fingerprint only."""
+    printed = next((one["value"] for one in content["fingerprint"] if one["key"] == "engines"), "")
+    several = [*content["run"]["engines"], *(name for name in printed.split(", ") if name)]
+    return [name.rpartition("/")[0] or name for name in several]
+
+
+def _others(content: Mapping[str, Any]) -> list[str]:
+    """Whoever else is named: targets of charts and events."""
+    charts = content["charts"] or {"series": ()}
+    told = {one["target"] for one in (*charts["series"], *content["events"])}
+    return sorted(name for name in told - COMMON if not name.startswith(DEPLOYMENT_PREFIX))
 
 
 def replaced(content: Mapping[str, Any], known: Mapping[str, str]) -> dict[str, Any]:
@@ -69,8 +84,13 @@ def replaced(content: Mapping[str, Any], known: Mapping[str, str]) -> dict[str, 
         text = match[0].casefold()
         return lower.get(text) or next(lower[name.casefold()] for name in longest if text.startswith(name.casefold()))
 
+    def host(match: re.Match[str]) -> str:
+        name = match[2].casefold()
+        return match[1] + (lower.get(name) or lower.get(name.partition(":")[0]) or HIDDEN)
+
     def words(text: str) -> str:
-        found = named.sub(own, text) if named is not None else text
+        found = URL.sub(host, text)
+        found = named.sub(own, found) if named is not None else found
         return UUID.sub(HIDDEN_ID, ADDRESSES.sub(HIDDEN, found))
 
     return {name: _walk(value, words) for name, value in content.items()}

@@ -145,14 +145,9 @@ def _benchmark(one: Mapping[str, Any]) -> list[str]:
 
 
 def _quality(summary: Sections) -> list[str]:
-    """What touches the numbers: gaps and restarts, where there were any."""
-    section = next((one for one in summary if one["key"] == "quality"), {"entries": ()})
-    rows = [
-        (plain(f"{one['label']} ({one['of']})" if one.get("of") else one["label"]), _value(one))
-        for one in section["entries"]
-        if one["key"] in ("gaps", "gap_seconds", "restarts") and one["value"]
-    ]
-    return _pairs("Data quality", rows)
+    """How well it was watched."""
+    told = tables.quality(summary)
+    return [f"**Data quality**: {plain(told)}", ""] if told else []
 
 
 def _defined(summary: Sections) -> list[Mapping[str, Any]]:

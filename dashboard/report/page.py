@@ -92,6 +92,9 @@ def _body(content: Content, charts: list[Html]) -> list[Html]:
     if run["note"]:
         parts.append(tag("p", run["note"], class_="told"))
     parts.append(tables.heroes(summary) if summary and run["by"] != "benchmark" else Html(""))
+    watched = tables.quality(summary)
+    if watched:
+        parts.append(tag("p", f"Data quality: {watched}.", class_="note watched"))
     how = tables.measured(run)
     each = tables.nodes(summary, run["start"])
     told = [results.result(one) for one in content["benchmarks"]]

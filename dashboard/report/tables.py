@@ -122,6 +122,32 @@ def _apart(entry: Entry, start_ms: int) -> str:
     return f"{entry['label']}: {entry['of']}, {formatting.text(entry['value'], Unit(entry['unit']))} {when}."
 
 
+def quality(summary: Sections) -> str:
+    """How well the run was watched, in one sentence; "" where nothing tells."""
+    section = next((one for one in summary if one["key"] == "quality"), {"entries": ()})
+    known: dict[str, dict[str, float]] = {}
+    for one in section["entries"]:
+        if one.get("of") and one["value"] is not None:
+            known.setdefault(one["of"], {})[one["key"]] = one["value"]
+    said = [_watched(name, own) for name, own in known.items()]
+    trouble = [one for one in said if one]
+    return "; ".join(trouble) if trouble else "every reading was there, without a gap or a restart" if said else ""
+
+
+def _watched(name: str, own: Mapping[str, float]) -> str:
+    """What touches the numbers of a target; "" nothing."""
+    parts = []
+    if own.get("gaps"):
+        lost = formatting.text(own.get("gap_seconds"), Unit.SECONDS)
+        parts.append(f"{own['gaps']:g} gap{'' if own['gaps'] == 1 else 's'}, {lost} in all")
+    if own.get("restarts"):
+        parts.append(f"{own['restarts']:g} restart{'' if own['restarts'] == 1 else 's'}")
+    share = own.get("ticks_share")
+    if not parts and share is not None and share < 1:
+        parts.append(f"{formatting.text(share, Unit.RATIO)} of the readings")
+    return f"{name}: {', '.join(parts)}" if parts else ""
+
+
 def pairs(rows: Iterable[tuple[str, Html]]) -> Html:
     """Names and what they are."""
     found = [inner(tag("dt", name), tag("dd", value)) for name, value in rows]

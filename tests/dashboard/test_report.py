@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.report import anonymous, figures, lines, markdown, picture, sections, tags, times
+from dashboard.report import anonymous, figures, lines, markdown, picture, sections, tables, tags, times
 from dashboard.report.figures import Figures
 from dashboard.report.tags import Html, inner, shown, tag
 from storage.records import TargetRow
@@ -262,6 +262,8 @@ CONTENT: dict[str, Any] = {
     "run": {"engines": ["head/0"], "nodes": None, "model": "org/Kimi-K3"},
     "fingerprint": [{"key": "nodes", "label": "Nodes", "value": "spark-02, spark-10"}],
     "summary": [{"key": "nodes", "entries": [entry("power_mean_on", 1.0, of="spark-03")]}],
+    "charts": None,
+    "events": [],
 }
 TARGETS = [
     target("spark-01", "node", "http://10.1.2.3:9810/metrics"),
@@ -281,6 +283,16 @@ def test_who_gets_which_number() -> None:
         "gpu-box.example:8000": "engine 1",
         "gpu-box.example": "engine 1",
     }
+    series = [{"target": name} for name in ("cluster", "deployment/x", "spark-02", "spark-05")]
+    other = {**CONTENT, "charts": {"series": series}, "events": [{"target": "aux"}, {"target": ""}, {"target": "head"}]}
+    assert {"spark-05": "node 6", "aux": "node 5"}.items() <= anonymous.names(other, TARGETS).items()
+    foreign = {"run": {"engines": [], "nodes": ["b"]}, "fingerprint": [{"key": "engines", "value": "h/0, h/1, bare"}]}
+    assert anonymous.names({**CONTENT, **foreign}, []) == {
+        "spark-03": "node 1",
+        "b": "node 2",
+        "h": "engine 1",
+        "bare": "engine 2",
+    }
     many = {**CONTENT, "fingerprint": [{"key": "nodes", "value": ", ".join(f"n{place}" for place in range(10))}]}
     assert anonymous.names(many, [])["n0"] == "node 01"
 
@@ -292,6 +304,7 @@ def test_who_gets_which_number() -> None:
         ("spark-010 is another", "spark-010 is another"),
         ("xspark-01", "xspark-01"),
         ("http://10.1.2.3:9810/metrics", "http://node 1/metrics"),
+        ("http://me:secret@box.example:8000/v1 and HTTPS://SPARK-01:1", "http://(address)/v1 and HTTPS://node 1"),
         ("at 192.168.0.17:8000, [fe80::1:2]", "at (address), [(address)]"),
         ("2001:db8:0:1:2:3:4:5", "(address)"),
         ("mac 48:b0:2d:01:02:ff", "mac (address)"),
@@ -340,3 +353,29 @@ def test_six_hours_of_sixteen_nodes_are_a_small_file() -> None:
     assert html.count("<img") == len(lines.MAPS)
     data = json.dumps(found.data(), separators=(",", ":"))
     assert len(html) + len(data) < 700_000
+
+
+def quality(**own: float) -> str:
+    entries = [entry(key, value, of="head") for key, value in own.items()]
+    return tables.quality([{"key": "quality", "entries": [*entries, entry("events", 3.0)]}])
+
+
+@pytest.mark.parametrize(
+    ("own", "said"),
+    [
+        (
+            {"ticks_share": 1.0, "gaps": 0.0, "gap_seconds": 0.0, "restarts": 0.0},
+            "every reading was there, without a gap or a restart",
+        ),
+        ({"ticks_share": 0.9, "gaps": 1.0, "gap_seconds": 14.0, "restarts": 0.0}, "head: 1 gap, 14.0 s in all"),
+        (
+            {"ticks_share": 0.9, "gaps": 2.0, "gap_seconds": 14.0, "restarts": 1.0},
+            "head: 2 gaps, 14.0 s in all, 1 restart",
+        ),
+        ({"ticks_share": 1.0, "restarts": 2.0}, "head: 2 restarts"),
+        ({"ticks_share": 0.99, "gaps": 0.0}, "head: 99.0 % of the readings"),
+        ({}, ""),
+    ],
+)
+def test_how_well_it_was_watched(own: dict[str, float], said: str) -> None:
+    assert quality(**own) == said
