@@ -15,6 +15,7 @@ from dashboard.api.parameters import ParameterError
 from dashboard.run_numbers import RunNumbers
 from dashboard.sources import Sources
 from exchange.benchmarks import reading
+from exchange.benchmarks.beside import apart
 from exchange.benchmarks.record import Benchmark
 from pipeline.tail import Tail
 from settings import Settings
@@ -118,8 +119,7 @@ def table(result: Mapping[str, Any]) -> str:
     """The numbers of both sides, and how far they are apart."""
     rows = [("", "Client", "Engine", "Apart")]
     for one in result["beside"]:
-        apart = "" if one["difference"] is None else f"{one['difference']:+.1%}"
-        rows.append((one["label"], shown(one["client"]), shown(one["server"]), apart))
+        rows.append((one["label"], shown(one["client"]), shown(one["server"]), apart(one["difference"])))
     return aligned(rows) if len(rows) > 1 else ""
 
 

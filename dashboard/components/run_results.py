@@ -10,6 +10,7 @@ from dash.development.base_component import Component
 
 from dashboard.components.run_entries import value
 from dashboard.components.table import Row, pairs, panel, table
+from exchange.benchmarks.beside import apart
 
 LEFT_OUT = ("_std", "_median")
 """Ends the keys of numbers that are kept, and would only make the page long."""
@@ -39,15 +40,11 @@ def _result(one: Mapping[str, Any]) -> Component:
 
 
 def _pair(pair: Mapping[str, Any]) -> Row:
-    return Row(pair["label"], [value(pair["client"]), _server(pair), _apart(pair), pair["note"]])
+    return Row(pair["label"], [value(pair["client"]), _server(pair), apart(pair["difference"]), pair["note"]])
 
 
 def _server(pair: Mapping[str, Any]) -> Any:
     return "–" if pair["server"] is None else value(pair["server"])
-
-
-def _apart(pair: Mapping[str, Any]) -> str:
-    return "" if pair["difference"] is None else f"{pair['difference']:+.1%}"
 
 
 def _label(entry: Mapping[str, Any]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dashboard.report.tags import Entry, Html, cell, inner, shown, table, tag
+from exchange.benchmarks.beside import apart
 
 LEFT_OUT = ("_std", "_median")
 """Ends the keys of numbers that are kept, and would only make the page long."""
@@ -31,14 +32,13 @@ def _beside(pairs: Sequence[Mapping[str, Any]]) -> Html:
     rows = []
     for pair in pairs:
         detail = pair["client"]["key"].endswith(LEVELS)
-        apart = "" if pair["difference"] is None else f"{pair['difference']:+.1%}"
         rows.append(
             tag(
                 "tr",
                 tag("th", pair["label"], scope="row"),
                 cell("", pair["client"]),
                 cell("", pair["server"]),
-                tag("td", apart, class_="number"),
+                tag("td", apart(pair["difference"]), class_="number"),
                 tag("td", "" if detail else pair["note"], class_="note why-apart"),
                 class_="detail" if detail else None,
             )

@@ -108,6 +108,17 @@ def _difference(client: Entry, server: Entry | None) -> float | None:
     return (client.value - server.value) / server.value
 
 
+def apart(difference: float | None) -> str:
+    """A difference in words, "" where it says nothing.
+
+    >>> apart(0.0), apart(-0.0123), apart(None)
+    ('equal', '−1.2 %', '')
+    """
+    if difference is None:
+        return ""
+    return "equal" if difference == 0 else f"{difference * 100:+.1f} %".replace("-", "−")
+
+
 def rest(benchmark: Benchmark) -> list[Entry]:
     """Numbers of a client that the engine has nothing beside: of single tests, and what only a client knows."""
     paired = {pair.client for pair in PAIRS}

@@ -61,8 +61,8 @@ def test_a_file_is_laid_over_its_run(collected: World, capsys: pytest.CaptureFix
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "bench.json: run 1 (Kimi-K3 #1), the same model and output tokens"
     assert [line.split() for line in lines if line.startswith(("Output", "Apart"))] == [
-        ["Output", "tokens", "400", "tokens", "400", "tokens", "+0.0%"],
-        ["Output", "throughput", "20.0", "tok/s", "20.0", "tok/s", "+0.0%"],
+        ["Output", "tokens", "400", "tokens", "400", "tokens", "equal"],
+        ["Output", "throughput", "20.0", "tok/s", "20.0", "tok/s", "equal"],
     ]
     assert call(collected, "import", "bench.json", "--json") == 0
     (told,) = json.loads(capsys.readouterr().out)["results"]

@@ -49,6 +49,13 @@ def test_what_belongs_together() -> None:
     assert told["prompt"].difference is None
 
 
+@pytest.mark.parametrize(
+    ("difference", "text"), [(0.0, "equal"), (0.25, "+25.0 %"), (-0.0123, "−1.2 %"), (1e-9, "+0.0 %"), (None, "")]
+)
+def test_how_far_they_are_apart_in_words(difference: float | None, text: str) -> None:
+    assert beside.apart(difference) == text
+
+
 def test_what_cannot_be_compared_has_a_reason_and_no_difference() -> None:
     (found,) = reading.read(packed(results.vllm(max_output_tokens_per_s=12.0)), "x.json")
     told = {one.client.key: one for one in beside.beside(found, SUMMARY)}
