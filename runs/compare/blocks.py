@@ -57,11 +57,11 @@ def block_cells(values: Floats, least: int) -> int:
     """Length of a block, in cells: at least `least`, and long enough for the series' memory.
 
     That of a first-order autoregression with the same integrated autocorrelation τ, for which the error of the
-    variance is least: (3∕2 · ((τ² − 1)∕(2 τ))² · n)^⅓; never below τ itself.
+    variance is least: (3∕2 · ((τ² − 1)∕(2 τ))² · n)^⅓.
     """
     tau = memory(values)
     best = math.pow(1.5 * ((tau * tau - 1.0) / (2.0 * tau)) ** 2 * len(values), 1.0 / 3.0)
-    return max(1, least, math.ceil(tau - 1e-9), math.ceil(best - 1e-9))
+    return max(1, least, math.ceil(best - 1e-9))
 
 
 def block_variance(values: Floats, block: int) -> float:

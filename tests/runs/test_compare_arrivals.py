@@ -74,6 +74,18 @@ def test_a_queue_that_is_never_empty() -> None:
     assert load(served(4, 1200, 10.0, rate=0.6, most=8)).limit is Limit.ARRIVALS
 
 
+def test_a_queue_may_be_empty_for_a_hundredth_of_the_time() -> None:
+    for empty, limit in ((2, Limit.QUEUE), (3, Limit.ARRIVALS)):
+        queue = np.where(np.isin(np.arange(206), np.arange(empty) + 50), 0.0, 2.0)
+        found = load(worlds.steady(np.random.default_rng(1), 206, queue=queue, moved=2.0))
+        assert found.limit is limit
+
+
+def test_half_of_a_run_is_looked_at_however_long_requests_are() -> None:
+    found = load(worlds.steady(np.random.default_rng(1), 101, request_s=400.0))
+    assert (found.limit, int(found.core.sum())) == (Limit.LOOP, 51)
+
+
 def test_the_recorded_benchmark_is_an_open_loop() -> None:
     assert load(worlds.recorded()).limit is Limit.ARRIVALS
 

@@ -220,6 +220,29 @@ def test_draws_spread_as_sums_do() -> None:
     assert (whole.blocks, whole.variance) == (1.0, pytest.approx(0.0, abs=1e-12))
 
 
+def test_draws_are_as_long_as_the_run_and_make_good_for_short_blocks() -> None:
+    """31 cells are three blocks of 8 and seven more; by the same blocks on a circle their sum is known."""
+    generator = np.random.default_rng(19)
+    values = noise(generator, 31, 0.8)
+    values -= values.mean()
+    found = spread(values, np.zeros(31, dtype=np.int64), 8, generator, 40_000)
+    longer = 2.0 - block_variance(values, 4) / block_variance(values, 8)
+    circle = np.concatenate((values, values))
+    eights, sevens = (np.array([circle[at : at + length].sum() for at in range(31)]) for length in (8, 7))
+    drawn = 3 * float(eights @ eights) / 31 + float(sevens @ sevens) / 31
+    assert found.block == 8
+    assert longer > 1.25
+    assert found.variance == pytest.approx(drawn * longer / (1.0 - 8 / 31), rel=0.03)
+
+
+def test_weights_are_what_differences_are_known_by() -> None:
+    first = loop(1, 120, running=np.repeat((2.0, 4.0), (20, 100)))
+    second = loop(2, 120, running=np.repeat((2.0, 4.0), (60, 60)))
+    known = (20 * 60 / 80, 100 * 60 / 160)
+    found = judge(PER_REQUEST, first, second)
+    assert [one.weight for one in found.strata] == pytest.approx([one / sum(known) for one in known])
+
+
 def test_small_groups_spread_more_than_they_show() -> None:
     """Cells that were centred in groups of four, with blocks of two: half of their variance was taken."""
     generator = np.random.default_rng(16)
