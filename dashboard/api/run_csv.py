@@ -8,7 +8,7 @@ from typing import Any
 from exchange.csv import line
 
 HEAD = ("section", "key", "of", "label", "value", "unit", "relation", "count", "note")
-"""value: in the unit's base, empty where it is not known; the note says why. relation: < and > where it is a bound."""
+"""value: in the unit's base, empty where it is not known; the note says why. relation: < or > where it is a bound, else empty."""
 
 
 def rows(found: Mapping[str, Any]) -> Iterator[bytes]:
@@ -16,7 +16,7 @@ def rows(found: Mapping[str, Any]) -> Iterator[bytes]:
     yield line(HEAD)
     for section in found["summary"]:
         for entry in section["entries"]:
-            own = {"section": section["key"], "relation": "=", **entry}
+            own = {"section": section["key"], **entry}
             yield line(_text(own.get(name)) for name in HEAD)
 
 

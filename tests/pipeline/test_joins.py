@@ -10,7 +10,7 @@ import pytest
 from pipeline import joins
 from runs.model import Mark, Measured, Run
 from runs.subject import Member
-from storage.records import MarksMoved
+from storage.records import Batch, MarksMoved, RunPart
 from storage.store import Store, open_store
 from tests.pipeline.stage import Stage
 from tests.pipeline.test_chronicle import ask, rest, tick, told, work
@@ -145,6 +145,27 @@ class TestMerge:
         self, stage: Stage, store: Store, orders: list[tuple[str, dict[str, Any]]], error: str
     ) -> None:
         assert self.play(stage, store, *orders)[-1] == error
+
+    def test_results_of_both_stay(self, stage: Stage, store: Store) -> None:
+        """What a client measured belongs to the whole, and after a split to the first part."""
+        stage.play(two_runs)
+        writer = open_store(str(stage.path), writer=True, now_ms=0)
+        writer.commit(Batch(parts=[RunPart(number, f"benchmark:{number}", 0, number) for number in (1, 2)]), 0)
+        writer.close()
+
+        async def story(stage: Stage) -> None:
+            ask(stage, "merge", run=1, other=2)
+            await rest(stage, 120, 121, 300)
+            assert store.run_parts_of(1, "benchmark:") == {"benchmark:1": 1, "benchmark:2": 2}
+            ask(stage, "split", run=1, at_ms=60_000)
+            await rest(stage, 122, 123, 300)
+
+        stage.play(story)
+        assert [sorted(store.run_parts_of(number, "benchmark:")) for number in (1, 2, 3)] == [
+            ["benchmark:1", "benchmark:2"],
+            [],
+            [],
+        ]
 
     def test_without_samples_it_is_refused(self, stage: Stage, store: Store) -> None:
         """The parts' numbers could not be worked out any more."""

@@ -135,3 +135,24 @@ def test_a_stretch_is_that_of_the_summary_alone(web: Web) -> None:
     lines = web.world.series[HEAD]
     ((series, line),) = ((one, line) for one, line in lines.items() if one.metric == engine.GENERATION_TOKENS.name)
     assert whole[key] == pytest.approx(line(LAST) - line(FIRST)), series
+
+
+def test_the_csv_says_what_is_not_known_and_why(web: Web) -> None:
+    lines = get(web, "api/v1/runs/1/summary.csv").decode().split("\r\n")
+    assert lines[0] == "section,key,of,label,value,unit,relation,count,note"
+    assert lines[-1] == ""
+    told = {tuple(line.split(",")[:3]): line for line in lines[1:-1]}
+    entry = next(one for one in web.get("runs/1")["summary"] if one["key"] == "speed")["entries"][0]
+    assert told["speed", "decode_mean", ""].startswith(
+        f'speed,decode_mean,,"{entry["label"]}",{entry["value"]!r},tokens_per_second,,'
+    )
+    unknown = next(line for line in lines if line.startswith("latency,e2e_mean,"))
+    assert unknown == 'latency,e2e_mean,,"E2E latency, mean",,seconds,,,not offered by this engine'
+    bound = next(line for line in lines if line.startswith("latency,ttft_p99,"))
+    assert bound.startswith('latency,ttft_p99,,"TTFT, p99",10.0,seconds,>,364.66')
+    answer = web.pages.get("/api/v1/runs/1/summary.csv")
+    assert answer.headers["Content-Disposition"] == 'attachment; filename="run-1-summary.csv"'
+    assert web.pages.get("/api/v1/runs/9/summary.csv").status_code == 404
+    assert get(web, f"api/v1/runs/1/summary.csv?start={tick(20)}&end={tick(40)}") != get(
+        web, "api/v1/runs/1/summary.csv"
+    )
