@@ -8,7 +8,7 @@ from typing import Any
 from exchange.csv import line
 
 HEAD = ("section", "key", "of", "label", "value", "unit", "relation", "count", "note")
-"""value: in the unit's base, empty where it is not known; the note says why. relation: < or > where it is a bound, else empty."""
+"""value: in the unit's base, empty where it is not known; the note says why. relation: < or > where it is a bound."""
 
 
 def rows(found: Mapping[str, Any]) -> Iterator[bytes]:
