@@ -6,10 +6,12 @@ import math
 
 import numpy as np
 
+from storage import hours
 from storage.records import Batch, Clock, Row
 from storage.store import Store
 from telemetry.model import Series
 from telemetry.summary import HOUR_MS, summarise
+from tests.storage.engines import sqlite_only
 from tests.storage.worlds import NOW, SECOND, series, write
 
 LATER = NOW + 10 * HOUR_MS
@@ -222,3 +224,11 @@ def test_more_targets_than_fit_into_a_question_are_unsealed(store: Store) -> Non
     store.commit(Batch(rows=rows), NOW)
     assert store.unsealed_hours(0, LATER) == [NOW]
     assert store.unsealed_hours(NOW + HOUR_MS, LATER) == []
+
+
+@sqlite_only
+def test_late_hours_are_found_in_an_index_of_their_own(store: Store) -> None:
+    with store._database.reading() as connection:
+        text = str(hours.LATE_HOURS.compile(dialect=connection.dialect))
+        plan = [row[3] for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}", (0, 2**60)).all()]
+    assert plan == ["SCAN clock USING INDEX clock_late"]
