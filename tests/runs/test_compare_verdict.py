@@ -237,8 +237,8 @@ def test_draws_are_as_long_as_the_run_and_make_good_for_short_blocks() -> None:
 
 def test_weights_are_what_differences_are_known_by() -> None:
     first = loop(1, 120, running=np.repeat((2.0, 4.0), (20, 100)))
-    second = loop(2, 120, running=np.repeat((2.0, 4.0), (60, 60)))
-    known = (20 * 60 / 80, 100 * 60 / 160)
+    second = loop(2, 120, running=np.repeat((2.0, 4.0), (90, 30)))
+    known = (20 * 90 / 110, 100 * 30 / 130)
     found = judge(PER_REQUEST, first, second)
     assert [one.weight for one in found.strata] == pytest.approx([one / sum(known) for one in known])
 
