@@ -18,7 +18,7 @@ ENDS = 1.5
 """Mean requests that are left out at either end, where a load builds up or runs out."""
 MOST_LEFT_OUT = 0.25
 """Share of the time that is left out at most at either end."""
-FEWEST = 10
+FEWEST = 5
 """Requests that must have finished before anything is said."""
 
 

@@ -93,7 +93,7 @@ def test_the_recorded_benchmark_is_an_open_loop() -> None:
 def test_what_is_not_known() -> None:
     assert load(worlds.cells(40)).limit is Limit.UNKNOWN
     assert load(worlds.cells(40, tokens=1.0, running_s=0.0, waiting_s=0.0)).limit is Limit.UNKNOWN
-    few = worlds.steady(np.random.default_rng(1), 40, finished=0.2)
+    few = worlds.steady(np.random.default_rng(1), 40, finished=0.12)
     assert load(few).limit is Limit.UNKNOWN
     assert load(worlds.steady(np.random.default_rng(1), 40, stirred=0.0)).limit is Limit.UNKNOWN
     assert load(few).words == "whether arrivals limited it is not known"
@@ -108,3 +108,12 @@ def test_ends_and_pauses_do_not_count() -> None:
     assert (found.limit, int(found.core.sum())) == (Limit.LOOP, 54)
     moved[3] = 50.0
     assert load(worlds.steady(np.random.default_rng(1), 60, request_s=10.0, moved=moved)).limit is Limit.ARRIVALS
+
+
+def test_a_handful_of_long_requests_is_enough() -> None:
+    """Nine minutes with a request a minute, as a demonstration has them."""
+    kinds = [load(served(seed, 540, 55.0, rate=1 / 50.0)).limit for seed in range(10, 16)]
+    assert set(kinds) <= {Limit.ARRIVALS, Limit.UNKNOWN}
+    assert kinds.count(Limit.ARRIVALS) >= 3
+    loops = [load(served(seed, 540, 55.0, loop=2)).limit for seed in range(10, 16)]
+    assert loops == [Limit.LOOP] * 6
