@@ -24,7 +24,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
-from bench.page import FLAGS, ROOT, process_cost
+from bench.page import FLAGS, ROOT, metrics, process_cost
 from bench.run_store import DEPLOYMENT, START_MS, fill
 from bench.summary import HOUR_MS
 from storage.store import open_store
@@ -125,10 +125,14 @@ def ask(connection: http.client.HTTPConnection, path: str, process: int) -> tupl
 
 def visit(page: Page, address: str) -> float:
     """Milliseconds until numbers and timeline of the page stand; then a stretch, a node and a moment are chosen."""
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
     began = time.perf_counter()
     page.goto(address, wait_until="commit")
     page.wait_for_function(READY, timeout=60_000)
     took = (time.perf_counter() - began) * 1000
+    own = metrics(session)["TaskDuration"] * 1000
+    print(f"{took:.0f} ms until the page stands, in which its own thread works {own:.0f} ms")
     page.wait_for_function("() => !document.getElementById('first')")
     box = page.locator(".run-over").bounding_box()
     assert box is not None, "there is no timeline"

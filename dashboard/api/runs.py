@@ -50,7 +50,8 @@ def register(routes: Blueprint, sources: Sources, numbers: RunNumbers) -> None:
 
     @routes.get("/runs/<int:number>/summary.csv")
     def get_summary(number: int) -> Response:
-        found = one(sources, numbers, known(number), arguments(("start", "end")))
+        given = arguments(("start", "end"))
+        found = one(sources, numbers, known(number), given)
         name = f"run-{number}-summary.csv"
         response = Response(b"".join(run_csv.rows(found)), content_type="text/csv; charset=utf-8")
         response.headers.update({"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"})

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from dashboard import run_view
+from pipeline import digest
 from runs.model import Mark
+from runs.subject import Member
 from storage.records import Batch, Event, RunMark
-from telemetry.catalog import engine, gpu
+from telemetry.catalog import engine, gpu, ratios
 from tests.web.conftest import MakeWeb, MakeWorld, Web
-from tests.web.test_runs import keep, run
+from tests.web.test_runs import MEMBER, keep, run
 from tests.web.world import tick
 
 HOUR = 3_600_000
@@ -210,3 +213,61 @@ def test_a_moment_of_it_comes_from_its_charts_too(web: Web) -> None:
     found = web.get(f"runs/1/moment?at={tick(75)}")
     assert found["why"] == run_view.GIVEN_UP.format("10 s")
     assert [one["values"]["power"] for one in found["nodes"]] == [50.0, 51.0, 20.0, 53.0]
+
+
+def test_maps_of_a_whole_run_come_from_its_charts_where_they_are_fine_enough(web: Web) -> None:
+    found = web.get("runs/1/timeline?points=4&map=power")
+    assert found["why"] == ""
+    assert (found["map"]["step_ms"], found["map"]["t"]) == (40_000, [tick(10 + 40 * place) for place in range(4)])
+    assert found["map"]["v"][2] == [52.0, pytest.approx(52.0 - 32.0 / 2), 20.0, 20.0]
+    node = web.get("runs/1/node?name=spark-03&points=4")["lines"]["power"]
+    assert (node["step_ms"], node["series"][0]["max"]) == (40_000, [52.0, 52.0, 20.0, 20.0])
+    fine = web.get("runs/1/timeline?points=13")["map"]
+    assert fine["step_ms"] == 10_000
+    finer = web.get(f"runs/1/timeline?points=13&start={tick(10)}&end={tick(139)}")["map"]
+    assert finer["step_ms"] == 10_000
+
+
+def test_charts_of_another_revision_or_without_the_reading_are_passed_over(web: Web) -> None:
+    writer = web.world.writer
+    known = writer.run(1)
+    assert known is not None
+    kept = digest.parts(writer, known)
+    less = [one for one in kept[digest.CHARTS]["series"] if one["metric"] != ratios.MEMORY_USE.name]
+    assert writer.settle_run(known, {**kept, digest.CHARTS: {**kept[digest.CHARTS], "series": less}})
+    assert web.get("runs/1/timeline?points=4&map=power")["map"]["t"][0] == tick(10)
+    memory = web.get("runs/1/timeline?points=4&map=memory")["map"]
+    assert (memory["t"][0], memory["v"][0]) == (tick(0), [0.8] * 4)  # bins of samples begin at multiples of their width
+    writer.commit(Batch(runs=[replace(known, trim_start_ms=tick(20), revision=known.revision + 1)]), web.world.now)
+    trimmed = web.get("runs/1/timeline?points=4&map=power")
+    assert (trimmed["run"], trimmed["map"]["t"][0] % trimmed["map"]["step_ms"]) == ([tick(20), tick(130)], 0)
+
+
+def test_of_a_run_that_came_from_elsewhere_nothing_of_here_is_shown(web: Web) -> None:
+    keep_as = replace(run(3, 20, 60), by="foreign")
+    web.world.writer.commit(Batch(runs=[keep_as]), web.world.now)
+    found = web.get("runs/3/timeline")
+    assert found["why"] == run_view.ELSEWHERE
+    assert all(one["series"] == [] for one in found["lines"].values())
+    assert (found["phases"], found["map"]["t"]) == ([], [])
+
+
+def test_of_two_engines_requests_are_added_and_the_fullest_cache_counts(
+    make_world: MakeWorld, make_web: MakeWeb
+) -> None:
+    world = make_world()
+    world.second("tail", "moonshotai/Kimi-K3")
+    world.set("tail", engine.REQUESTS_WAITING, lambda _number: 4.0)
+    world.set("tail", engine.KV_CACHE_USAGE, lambda _number: 0.7)
+    world.away("tail", 50, 60)
+    world.run(0, 90)
+    both = (MEMBER, Member("tail", "0", "moonshotai/Kimi-K3"))
+    keep(world, replace(run(1, 10, 80), engines=both))
+    web = make_web(world)
+    web.step()
+    found = web.get("runs/1/timeline")
+    waiting, cache = line(found, "waiting"), line(found, "kv")
+    assert (waiting[0], cache[0]) == (5.0, 0.7)
+    assert (waiting[45], cache[45]) == (None, 0.41)  # of a sum nothing is known, of the fullest what is
+    other = web.get(f"runs/1/timeline?start={tick(20)}&end={tick(30)}")
+    assert set(line(other, "waiting")) == {5.0}

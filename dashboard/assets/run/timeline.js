@@ -13,6 +13,9 @@ import { Readout } from "./readout.js";
 import { across, episodes, gather, prefillAxis, upright } from "./scales.js";
 import { Switch } from "./switch.js";
 
+// What stands beside the timeline in the window, before its width is known.
+const AROUND = 66;
+
 export class Timeline {
   // page: takes what is picked: zoom, out, pick, choose, readings.
   constructor(page) {
@@ -55,8 +58,8 @@ export class Timeline {
 
   // How many bins the plot can show.
   get points() {
-    const { left, right } = sides(this.width ?? 1200);
-    return Math.min(Math.max(Math.floor((this.width ?? 1200) - left - right), 120), 1200);
+    const width = this.width ?? innerWidth - AROUND, { left, right } = sides(width);
+    return Math.min(Math.max(Math.floor(width - left - right), 120), 1200);
   }
 
   say(sentence) {
