@@ -261,7 +261,12 @@ def target(name: str, kind: str, url: str) -> TargetRow:
 CONTENT: dict[str, Any] = {
     "run": {"engines": ["head/0"], "nodes": None, "model": "org/Kimi-K3"},
     "fingerprint": [{"key": "nodes", "label": "Nodes", "value": "spark-02, spark-10"}],
-    "summary": [{"key": "nodes", "entries": [entry("power_mean_on", 1.0, of="spark-03")]}],
+    "summary": [
+        {
+            "key": "nodes",
+            "entries": [entry("throttled_by", 1.0, of="thermal"), entry("power_mean_on", 1.0, of="spark-03")],
+        }
+    ],
     "charts": None,
     "events": [],
 }

@@ -66,6 +66,15 @@ def test_what_cannot_be_compared_has_a_reason_and_no_difference() -> None:
     assert all(one.note for one in told.values())
 
 
+def test_percentiles_of_buckets_are_not_compared() -> None:
+    (found,) = reading.read(packed(results.vllm(p50_tpot_ms=50.0, mean_tpot_ms=50.0)), "x.json")
+    entries = (Entry("tpot_mean", "", 0.04, Unit.SECONDS), Entry("tpot_p50", "", 0.04, Unit.SECONDS))
+    told = {one.client.key: one for one in beside.beside(found, (Section("latency", "", entries),))}
+    assert told["tpot_mean"].difference == pytest.approx(0.25)
+    assert told["tpot_p50"].difference is None
+    assert "bucket" in told["tpot_p50"].note
+
+
 def test_numbers_of_a_stretch_come_before_those_of_the_run() -> None:
     (found,) = reading.read(packed(results.vllm()), "x.json")
     own = (Entry("speed.decode_mean", "Decode", 19.0, TPS),)

@@ -161,6 +161,17 @@ def test_guidellm() -> None:
     assert found.protocol == {"type": "concurrent", "streams": "4"}
 
 
+def test_a_file_of_guidellm_is_told_by_either_of_its_marks() -> None:
+    plain = {"type_": "x", "metrics": {}}
+    (found,) = reading.read(packed({"metadata": {"guidellm_version": "0.5"}, "benchmarks": [plain]}), "x.json")
+    assert (found.version, found.start_ms, found.seconds, found.entries) == ("0.5", None, None, ())
+    (found,) = reading.read(packed({"benchmarks": results.GUIDELLM["benchmarks"]}), "x.json")
+    assert (found.version, found.value("output")) == ("", 400)
+    for other in ({"metadata": {}, "benchmarks": [plain]}, {"benchmarks": 5}):
+        with pytest.raises(ValueError, match="not a result of a tool"):
+            reading.read(packed(other), "x.json")
+
+
 def test_units_are_base_units() -> None:
     units = {one.key: one.unit for one in reading.read(packed(results.vllm()), "x.json")[0].entries}
     assert (units["ttft_mean"], units["output"], units["output_throughput"], units["seconds"]) == (
@@ -258,6 +269,8 @@ def test_there_and_back() -> None:
         ({"tool": 5}, "“tool” is no text"),
         ({"tool": "x" * 3000}, "“tool” is no text of at most"),
         ({"start": -1}, "“start” is no instant"),
+        ({"start": True}, "“start” is no instant"),
+        ({"end": 2**53}, "“end” is no instant"),
         ({"seconds": "x"}, "“seconds” is no number"),
         ({"protocol": [1]}, "“protocol” is expected"),
         ({"overlay": {"start": 9, "end": 5}}, "a benchmark's stretch has no start and end"),
