@@ -35,7 +35,8 @@ def result(last: int = 30, **changed: Any) -> dict[str, Any]:
 
 
 def send(web: Web, data: bytes, query: str = "", status: int = 200) -> Any:
-    answer = web.client.post(f"/api/v1/benchmarks?name=bench.json{query}", data=data)
+    form = "application/x-www-form-urlencoded"  # what curl says of any body
+    answer = web.client.post(f"/api/v1/benchmarks?name=bench.json{query}", data=data, content_type=form)
     assert answer.status_code == status, answer.text
     return answer.json
 
