@@ -14,7 +14,7 @@ from typing import Any
 from alerts.defaults import defaults, merged
 from alerts.record import MATCHERS
 from alerts.rule import RuleError, rules
-from cli import configs
+from cli import channels, configs
 from cli.columns import aligned
 from dashboard.api import alert_answers as answers
 from dashboard.api import parameters
@@ -29,7 +29,7 @@ FAILED, REFUSED, UNHEARD = 1, 2, 3
 USAGE = (
     "alerts list | show ID | ack ID | silence [COMMENT] [--rule NAME] [--node NAME] [--deployment NAME] "
     "[--severity WORD] --end TIME | unsilence ID | silences | rules [NAME] | set NAME FIELD=VALUE… | enable NAME | "
-    "disable NAME | reset NAME | check FILE"
+    "disable NAME | reset NAME | check FILE | channels | test-channel NAME"
 )
 FILTERS = ("rule", "node", "deployment", "severity", "state", "start", "end", "limit")
 Options = Mapping[str, Any]
@@ -42,6 +42,10 @@ def main(settings: Settings, options: Options) -> int:
     try:
         if options["action"] == "check":
             return _check(words)
+        if options["action"] == "channels":
+            return channels.channels(settings, as_json=bool(options.get("json")))
+        if options["action"] == "test-channel":
+            return channels.test_channel(settings, words[0] if words else "")
         file = configs.rule_tables(settings)
         store = open_store(settings.store, writer=False, now_ms=_now())
     except (StoreError, OSError) as error:

@@ -9,10 +9,11 @@ from typing import Any
 
 from alerts.defaults import defaults, merged
 from alerts.rule import RuleError, rules
-from cli import tokens
+from cli import destinations, tokens
 from dashboard.config import WebConfig
 from exchange.references import ReferencesError, references
 from pipeline.config import CollectorConfig, Keep, TargetConfig, TargetKind
+from pipeline.notify.destination import Shown
 from runs.references import Reference
 from settings import Settings, SettingsError
 from telemetry.roofline import Weights
@@ -44,6 +45,7 @@ def collector(settings: Settings) -> CollectorConfig:
         run_silence_s=settings.run_silence_s,
         keep=Keep(settings.raw_days, settings.summary_months, settings.size_limit, settings.disk_reserve),
         alerts=rule_tables(settings),
+        channels=tuple(one.channel for one in destinations.destinations(settings)),
     )
 
 
@@ -63,6 +65,7 @@ def web(settings: Settings, token: str | None) -> WebConfig:
         roofline=_weights(settings),
         references=_references(settings),
         alerts=rule_tables(settings),
+        channels=tuple(Shown(one.channel, one.mask) for one in destinations.destinations(settings)),
     )
 
 

@@ -81,9 +81,18 @@ def simulator(settings: Settings) -> Child:
 
 
 def without_cluster(settings: Settings) -> Settings:
-    """Settings without any real target, and without the tokens that belong to them."""
+    """Settings without any real target, without the tokens that belong to them, and with nobody who would be told of
+    faults that nothing has."""
     return dataclasses.replace(
-        settings, nodes={}, engines={}, deployments={}, roofline={}, node_token_file=None, engine_token_file=None
+        settings,
+        nodes={},
+        engines={},
+        deployments={},
+        roofline={},
+        node_token_file=None,
+        engine_token_file=None,
+        channels={},
+        heartbeat={},
     )
 
 

@@ -8,7 +8,7 @@ import socket
 import sys
 from dataclasses import dataclass
 
-from cli import configs, tokens
+from cli import configs, destinations, tokens
 from cli.supervisor import ROOT, Child, Supervisor
 from settings import Settings, SettingsError, state_directory, to_environment
 from storage.store import refuse_claimed
@@ -29,6 +29,7 @@ def prepare(settings: Settings) -> Hub:
     refuse_claimed(settings.store)
     configs.make_store_directory(settings.store)
     configs.collector(settings)
+    destinations.heartbeat(settings)
     path = tokens.web_token_file(settings, state_directory(os.environ))
     token, made = tokens.web_token(path)
     settings = dataclasses.replace(
@@ -64,10 +65,12 @@ def command(name: str) -> tuple[str, ...]:
 
 
 def start(supervisor: Supervisor, hub: Hub) -> None:
-    """Start collector and web page."""
+    """Start collector and web page, and what delivers notifications where there is anybody to tell."""
     environment = to_environment(hub.settings)
     supervisor.keep(Child("collector", command("collect"), environment))
     supervisor.keep(Child("web", command("web"), environment))
+    if destinations.wanted(hub.settings):
+        supervisor.keep(Child("notify", command("notify"), environment))
 
 
 async def welcome(supervisor: Supervisor, hub: Hub) -> None:

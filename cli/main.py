@@ -36,6 +36,7 @@ COMMANDS: Mapping[str, str] = {
     "restore": "put a backup in the store's place; what stood there is kept beside it",
     "verify": "read every number of the store, and name what is damaged",
     "runs": "list and show runs; start, stop, name, tag, trim and delete them",
+    "notify": "deliver notifications of alerts; run starts it where a channel is configured",
     "alerts": "list and show alerts; acknowledge, silence, and change the rules",
     "version": "print the version",
 }

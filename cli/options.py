@@ -119,7 +119,8 @@ RUNS = (
 ALERTS = (
     Option(
         "action",
-        "list, show, ack, silence, unsilence, silences, rules, set, enable, disable, reset or check.",
+        "list, show, ack, silence, unsilence, silences, rules, set, enable, disable, reset, check, "
+        "channels or test-channel.",
         "ACTION",
     ),
     Option(

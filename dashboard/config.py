@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from exchange.references import references
+from pipeline.notify.destination import Shown
 from runs.references import Reference
 from telemetry.roofline import Weights
 
@@ -22,6 +23,7 @@ class WebConfig:
     roofline: what the model of each deployment weighs, where somebody has told.
     references: published results that runs are laid beside.
     alerts: fields of rules, by rule, over those that come with the product.
+    channels: who is told of alerts, without addresses.
     """
 
     store_url: str
@@ -33,3 +35,4 @@ class WebConfig:
     roofline: Mapping[str, Weights] = field(default_factory=dict)
     references: tuple[Reference, ...] = field(default_factory=references)
     alerts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    channels: tuple[Shown, ...] = ()

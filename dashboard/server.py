@@ -17,6 +17,7 @@ from dashboard import dispatch, security
 from dashboard.api import (
     alerts,
     benchmarks,
+    channels,
     compare,
     demo,
     download,
@@ -67,6 +68,7 @@ def build(process: WebProcess, *, pages: bool = True) -> Flask:
     notes.register(api, process.sources)
     runs.register(api, process.sources, process.run_numbers)
     alerts.register(api, process.sources, process.config.alerts)
+    channels.register(api, process.sources, process.config.channels)
     benchmarks.register(api, process.sources, process.run_numbers)
     reports.register(api, process)
     compare.register(api, process.sources.store, process.comparisons)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from alerts.notices import Channel
+
 
 class TargetKind(Enum):
     """What a URL is expected to speak: a node's agent, or an inference engine."""
@@ -55,6 +57,7 @@ class CollectorConfig:
     run_silence_s: seconds in which nothing happens after which a run ends.
     keep: what is given up, and when.
     alerts: fields of rules, by rule, over those that come with the product.
+    channels: who is told of alerts; not where that is.
     """
 
     store_url: str
@@ -65,3 +68,4 @@ class CollectorConfig:
     run_silence_s: float = 60.0
     keep: Keep = Keep()
     alerts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    channels: tuple[Channel, ...] = ()

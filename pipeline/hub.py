@@ -20,6 +20,7 @@ from pipeline.evidence import Evidence
 from pipeline.inbox import Asked
 from pipeline.judge import Judge, phase_series, surroundings
 from pipeline.lookout import Lookout
+from pipeline.notify.teller import Spoken, Teller
 from pipeline.reads import why_missing
 from pipeline.recorded import Prefills
 from pipeline.resume import STARTED_FACT
@@ -68,6 +69,7 @@ class Hub:
         self.lookout = Lookout(targets, config.interval_s * 1000)
         self.alarms = Alarms(Rulebook(config.alerts))
         self.lookout.read(self.alarms.rulebook.rules.values())
+        self.teller = Teller(config.channels)
         self._eyes = Eyes()
         self._config = config
         self._targets = {target.name: target for target in targets}
@@ -142,6 +144,7 @@ class Hub:
         self._mark_absences(samples, tick)
         told = self._runs(samples, tick, asked)
         raised = self._alerts(samples, drafts, tick, of_alerts)
+        spoken = self._tell(tick, raised)
         opened, closed = self._book.drain()
         pending, self._pending = self._pending, Pending()
         batch = Batch(
@@ -164,6 +167,8 @@ class Hub:
             standings=raised.standings,
             rule_changes=raised.changes,
             silences=raised.silences,
+            notices=spoken.notices,
+            memories=spoken.memories,
         )
         return Work(now_ms, tuple(drafts), batch)
 
@@ -207,6 +212,18 @@ class Hub:
         except (ArithmeticError, ValueError, TypeError, LookupError):
             log.exception("rules cannot be worked out at this tick")
             return Raised()
+
+    def _tell(self, tick: int, raised: Raised) -> Spoken:
+        """Who is told what of alerts. A defect in it costs no sample."""
+        alarms = self.alarms
+        firing, silences = list(alarms.open.values()), list(alarms.silences.values())
+        try:
+            return self.teller.tick(
+                tick, firing, raised.alerts.values(), alarms.book.standings, silences, alarms.rulebook.rules
+            )
+        except (ArithmeticError, ValueError, TypeError, LookupError):
+            log.exception("it cannot be worked out who is told what")
+            return Spoken()
 
     def _speculation(self, target: str) -> str | None:
         names = ("speculative_method", "speculative_tokens")

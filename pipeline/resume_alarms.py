@@ -23,6 +23,7 @@ def resume_alarms(hub: Hub, store: Store, file: Mapping[str, Mapping[str, Any]],
     hub.alarms = alarms_of(store, rulebook, now_ms)
     hub.lookout.read(rulebook.rules.values())
     hub.lookout.warm(store, now_ms)
+    hub.teller.resume(store.memories(), store.alert)
     for one in store.facts(name=BOOT_FACT):
         hub.lookout.givens.boot(one.target, one.value, one.start_ms)
     for absence in store.absences(now_ms - 2 * FRESH_BOOT_MS, now_ms):

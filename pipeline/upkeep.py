@@ -13,7 +13,7 @@ from typing import ParamSpec, TypeVar
 from apscheduler.events import EVENT_JOB_ERROR, EVENT_JOB_EXECUTED, EVENT_JOB_MAX_INSTANCES, JobEvent
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
-from alerts.given import STORE_FILL
+from alerts.given import CHANNELS_FAILING, STORE_FILL
 from alerts.slow import work_out
 from pipeline import fill
 from pipeline.config import Keep
@@ -32,6 +32,7 @@ ROOM_EVERY_S = 30
 TELL_EVERY_S = 600
 RUNS_EVERY_S = 5
 SLOW_EVERY_S = 60
+CHANNELS_EVERY_S = 5
 PAUSE_S = 0.2
 """Between two targets, so that sealing many never takes a core for long."""
 MOST_DAYS = 100
@@ -82,6 +83,7 @@ class Upkeep:
         self.every(TELL_EVERY_S, "the account of the store's growth", self.tell, at_once=True)
         self.every(ROOM_EVERY_S, "the look for room on the disk", self.make_room)
         self.every(RUNS_EVERY_S, "the working out of runs", self.settle)
+        self.every(CHANNELS_EVERY_S, "the look at channels", self.look_at_channels, at_once=True)
         self.every(SLOW_EVERY_S, "the long look of alert rules", self.look_far, at_once=True)
         self._scheduler.start()
         self._watching = asyncio.get_running_loop().create_task(self._watch())
@@ -158,6 +160,14 @@ class Upkeep:
     async def settle(self) -> None:
         """Work out runs that ended."""
         await self._guarded("runs", self._settler.run, self._now_ms())
+
+    async def look_at_channels(self) -> None:
+        """How delivery goes, for the rule about it. With nobody to tell, nothing fails."""
+        hub, now_ms = self._sampler.hub, self._now_ms()
+        names = [channel.name for channel in hub.teller.channels if channel.enabled]
+        found = await self._guarded("channels", self._store.accounts, names, now_ms) if names else {}
+        if found is not None:
+            hub.lookout.givens.tell(CHANNELS_FAILING.name, float(sum(one.failing for one in found.values())))
 
     async def look_far(self) -> None:
         """Work out what rules read over hours and days."""

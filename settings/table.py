@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from settings.channels import CHANNELS, HEARTBEAT
 from settings.figures import ROOFLINE
 from settings.forms import (
     AGENT_PORT,
@@ -114,6 +115,7 @@ class Settings:
             "verify",
             "runs",
             "alerts",
+            "notify",
         ),
         shown="tachograph/tachograph.db below $XDG_STATE_HOME (~/.local/state)",
     )
@@ -156,6 +158,28 @@ class Settings:
         "Fields of alert rules, over those that come with the product; new rules, too (docs/alerts.md).",
         (),
         None,
+    )
+    channels: Mapping[str, Mapping[str, Any]] = _setting(
+        CHANNELS,
+        {},
+        "Who is told of alerts: ntfy, Discord, Slack, Telegram, e-mail or a webhook (docs/notifications.md).",
+        (),
+        None,
+    )
+    heartbeat: Mapping[str, Any] = _setting(
+        HEARTBEAT,
+        {},
+        "Address that is asked for as long as samples are stored, so that its silence tells (docs/notifications.md).",
+        (),
+        None,
+    )
+    web_url: str | None = _setting(
+        Form(lambda raw: url(raw, 80), shown="an address such as http://hub:8050"),
+        None,
+        "Address by which people reach the web page: links in notifications begin with it.",
+        ("run", "notify"),
+        "--web-url",
+        shown="made of host and port",
     )
     node_token_file: str | None = _setting(
         PATH, None, "File with the bearer token that is sent to every agent.", (*COLLECTOR, "check")
@@ -219,7 +243,10 @@ class Settings:
         HOSTS, (), "Further names that a request may address the web page by, as behind a proxy.", WEB, "--allowed-host"
     )
     log_level: str = _setting(
-        choice(*LOG_LEVELS), "info", "Least severity that is logged.", ("run", "demo", "collect", "web", "check")
+        choice(*LOG_LEVELS),
+        "info",
+        "Least severity that is logged.",
+        ("run", "demo", "collect", "web", "check", "notify"),
     )
     agent_host: str = _setting(HOST, "127.0.0.1", "Address the agent of this machine listens on.", ("agent",), "--host")
     agent_port: int = _setting(PORT, AGENT_PORT, "Port the agent of this machine listens on.", ("agent",), "--port")

@@ -25,7 +25,7 @@ from sqlalchemy import (
     update,
 )
 
-from storage import schema
+from storage import notice_schema, schema
 from storage.alert_schema import add_tables
 from storage.database import Database
 from storage.errors import StoreBroken, StoreNewer, StoreNotReady
@@ -142,7 +142,14 @@ def _alerts(connection: Connection) -> None:
     made.create_all(connection, checkfirst=False)
 
 
-STEPS: Mapping[int, Step] = {2: _sealed_hours, 3: _runs, 4: _days, 5: _alerts}
+def _notices(connection: Connection) -> None:
+    """Tables of notices, as they were first; once they change, this step gets their first form."""
+    made = MetaData()
+    notice_schema.add_tables(made)
+    made.create_all(connection, checkfirst=False)
+
+
+STEPS: Mapping[int, Step] = {2: _sealed_hours, 3: _runs, 4: _days, 5: _alerts, 6: _notices}
 """Version reached → what makes it out of the version before."""
 
 

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from alerts.notices import Notice
+from alerts.outbox import ChannelMemory
 from alerts.record import Alert, RuleChange, RuleState, Silence
 from runs.model import Mark, Run
 from telemetry.model import Series
@@ -275,6 +277,7 @@ class Batch:
     order, after new ones and before deletions. runs_deleted: their numbers, with all that belongs to them. detectors:
     replace the state of the same deployment. commands: what became of them. alerts, silences: as they are now, in place
     of what was known of those of the same number. standings: replace those of the same rule. rule_changes: new ones.
+    notices: what is to be told of them. memories: what channels were told then, in place of what was kept of the same.
     """
 
     rows: Sequence[Row] = ()
@@ -297,3 +300,5 @@ class Batch:
     standings: Sequence[RuleState] = ()
     rule_changes: Sequence[RuleChange] = ()
     silences: Sequence[Silence] = ()
+    notices: Sequence[Notice] = ()
+    memories: Sequence[ChannelMemory] = ()

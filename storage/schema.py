@@ -16,9 +16,10 @@ from sqlalchemy import (
     text,
 )
 
+from storage import notice_schema
 from storage.alert_schema import add_tables
 
-VERSION = 5
+VERSION = 6
 """Number of the last migration; what `meta` says under "schema"."""
 
 tables = MetaData()
@@ -257,3 +258,4 @@ detector = Table(
 )
 
 add_tables(tables)
+notice_schema.add_tables(tables)

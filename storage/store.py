@@ -16,6 +16,7 @@ from storage.intervals import Stretch, stretches
 from storage.late import Late
 from storage.layouts import Layouts
 from storage.migrations import bring_up_to_date, version_of
+from storage.notice_store import NoticeStore
 from storage.records import (
     Absence,
     Batch,
@@ -73,7 +74,7 @@ def is_made(url: str) -> bool:
         database.close()
 
 
-class Store(RunStore, AlertStore):
+class Store(RunStore, AlertStore, NoticeStore):
     """One open store; every method may be called from any thread, none from a forked child."""
 
     def __init__(self, database: Database, codec: str = chunks.PCO) -> None:

@@ -16,6 +16,7 @@ from storage.codec import pack, text_of
 from storage.database import Database
 from storage.late import Late, mark_late
 from storage.layouts import Layouts
+from storage.notices import NoticeWriter
 from storage.read import open_facts
 from storage.records import Absence, Batch, Commit, Episode, Event, Fact, Offset, Row, TargetRow
 from storage.runs import RunWriter
@@ -75,6 +76,7 @@ class Writer:
         self._upsert = {table.name: dialect.upsert(table) for table in kept}
         self._runs = RunWriter(database)
         self._alerts = AlertWriter(database)
+        self._notices = NoticeWriter(database)
 
     def commit(self, batch: Batch, now_ms: int) -> Commit:
         """One transaction. Everything that takes time is made ready before the lock is held.
@@ -120,7 +122,7 @@ class Writer:
             (upsert["episode"], _each(record_values, batch.episodes)),
             (upsert["target"], _each(record_values, batch.targets)),
         )
-        more = self._runs.work(batch) + self._alerts.work(batch)
+        more = self._runs.work(batch) + self._alerts.work(batch) + self._notices.work(batch)
         return [(statement, rows) for statement, rows in parts if rows] + more
 
     def _offset_values(self, offsets: Iterable[Offset]) -> list[Values]:

@@ -86,6 +86,7 @@ ONLY_IN: Mapping[str, tuple[str, ...]] = {
     "pynvml": ("collectors.node",),
     "aiohttp": ("collectors.scrape", "pipeline", "simulator"),
     "apscheduler": ("pipeline",),
+    "apprise": ("pipeline.notify",),
 }
 """Library → packages that may import it."""
 
@@ -279,7 +280,7 @@ def test_the_collector_process_stays_light(module: str) -> None:
         [sys.executable, "-c", text], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stderr
-    heavy = {"pandas", "dash", "plotly", "flask", "matplotlib", "prometheus_api_client"}
+    heavy = {"pandas", "dash", "plotly", "flask", "matplotlib", "prometheus_api_client", "apprise", "requests"}
     assert not heavy & set(done.stdout.split())
 
 

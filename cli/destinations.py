@@ -1,0 +1,87 @@
+"""From settings to destinations of notifications: addresses are read, and refused where no message may go."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from alerts.notices import Channel
+from alerts.rule import Severity
+from pipeline.notify.destination import EXPECTED, Destination, Heartbeat, is_allowed, masked
+from settings import Settings, SettingsError
+
+
+def channel(name: str, table: Mapping[str, Any]) -> Channel:
+    """What a channel wants to hear; without its address."""
+    usual = Channel(name)
+    return Channel(
+        name,
+        Severity(table.get("severity", usual.least.value)),
+        _ms(table, "repeat", usual.repeat_ms),
+        table.get("resolved", usual.resolved),
+        table.get("per_hour", usual.per_hour),
+        _ms(table, "gather", usual.gather_ms),
+        table.get("enabled", usual.enabled),
+    )
+
+
+def _ms(table: Mapping[str, Any], key: str, usual: int) -> int:
+    return round(table[key] * 1000) if key in table else usual
+
+
+def destinations(settings: Settings, environ: Mapping[str, str] = os.environ) -> tuple[Destination, ...]:
+    """Every channel with its address. SettingsError naming all that cannot be used."""
+    found: list[Destination] = []
+    problems: list[str] = []
+    for name, table in settings.channels.items():
+        try:
+            url = address(f"channels.{name}", table, environ)
+        except SettingsError as error:
+            problems += error.problems
+            continue
+        if is_allowed(url):
+            found.append(Destination(channel(name, table), url, table.get("private", False)))
+        else:
+            problems.append(f"channels.{name}: {masked(url)!r} is wrong, expected {EXPECTED}")
+    if problems:
+        raise SettingsError(problems)
+    return tuple(found)
+
+
+def address(where: str, table: Mapping[str, Any], environ: Mapping[str, str]) -> str:
+    """The address that a table names. SettingsError, without it, when it cannot be read."""
+    if "url" in table:
+        return str(table["url"])
+    if "url_env" in table:
+        name = table["url_env"]
+        if not environ.get(name, "").strip():
+            raise SettingsError([f"{where}.url_env: {name!r} is wrong, expected a variable that is set"])
+        return environ[name].strip()
+    try:
+        text = Path(table["url_file"]).read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is no text"
+        raise SettingsError(
+            [f"{where}.url_file: {table['url_file']!r} is wrong, expected a readable file ({reason})"]
+        ) from None
+    if not text or len(text.split()) != 1:
+        raise SettingsError([f"{where}.url_file: {table['url_file']!r} is wrong, expected a file with one address"])
+    return text
+
+
+def heartbeat(settings: Settings, environ: Mapping[str, str] = os.environ) -> Heartbeat | None:
+    """Where it is told that the collector lives. SettingsError where that is no address of the web."""
+    table = settings.heartbeat
+    if not table:
+        return None
+    url = address("heartbeat", table, environ)
+    if url.partition("://")[0] not in ("http", "https") or not url.partition("://")[2].strip("/"):
+        raise SettingsError([f"heartbeat: {masked(url)!r} is wrong, expected an address with http:// or https://"])
+    return Heartbeat(url, table.get("every", 60.0), table.get("private", False))
+
+
+def wanted(settings: Settings) -> bool:
+    """Whether there is anything to be told to anybody."""
+    return bool(settings.channels or settings.heartbeat)

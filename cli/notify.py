@@ -1,0 +1,41 @@
+"""`notify`: deliver notifications. `run` starts it where a channel or a heartbeat is configured."""
+
+from __future__ import annotations
+
+import sys
+
+from cli import configs, destinations
+from pipeline.notify import transport
+from pipeline.notify.destination import SCHEMES, WEBHOOK, Destination, NotifyConfig
+from pipeline.notify.process import run
+from settings import Settings, SettingsError
+
+
+def main(settings: Settings) -> int:
+    """The process's exit status. SettingsError for addresses that their services would not know."""
+    config = notifier(settings)
+    if not config.destinations and config.heartbeat is None:
+        print("No channel and no heartbeat is configured: there is nobody to tell.", file=sys.stderr)
+        return 0
+    problems = [problem for one in config.destinations if (problem := _problem(one))]
+    if problems:
+        raise SettingsError(problems)
+    return run(config)
+
+
+def notifier(settings: Settings) -> NotifyConfig:
+    """What the process that delivers is told. SettingsError where it could not."""
+    return NotifyConfig(
+        settings.store,
+        destinations.destinations(settings),
+        destinations.heartbeat(settings),
+        settings.web_url or configs.link(settings.host, settings.port),
+        configs.rule_tables(settings),
+    )
+
+
+def _problem(one: Destination) -> str:
+    if one.scheme in WEBHOOK or transport.plugin_of(one.url) is not None:
+        return ""
+    what = SCHEMES[one.scheme].what
+    return f"channels.{one.channel.name}: {one.mask!r} is wrong, expected an address of {what} as Apprise writes it"

@@ -1,0 +1,153 @@
+"""Messages: what is to be told, in words for people and as JSON for programs. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from alerts.notices import Word
+from alerts.outbox import Outgoing
+from alerts.places import PLACES
+from alerts.record import Alert
+from alerts.rule import RANK, Rule, Severity
+from pipeline.notify.web import plain
+from telemetry import formatting
+
+VERSION = 1
+"""Of the JSON; it rises when something that was there is gone, or means another thing."""
+LONGEST_TITLE = 160
+LONGEST_LINE = 600
+ALERT_PAGE = "/alerts/{}"
+TEST = "This is a test: nobody has to do anything. What fires is told here."
+ORDER = {Word.FIRING: 0, Word.STILL: 1, Word.RESOLVED: 2}
+HEADS = {Word.FIRING: "FIRING", Word.STILL: "STILL FIRING", Word.RESOLVED: "RESOLVED"}
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message as it is sent. id: the same whenever it is sent again. payload: the JSON of webhooks. bad: whether it
+    tells of something that fires."""
+
+    id: str
+    title: str
+    body: str
+    payload: Mapping[str, Any]
+    bad: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What words are made with. web: address of the web page, to which links lead. rules: by name, as they are now."""
+
+    web: str = ""
+    rules: Mapping[str, Rule] | None = None
+
+    def link(self, number: int) -> str:
+        """Address of an alert's page."""
+        return self.web.rstrip("/") + ALERT_PAGE.format(number)
+
+    def runbook(self, alert: Alert) -> str:
+        """Link of the rule's runbook, "" where there is none."""
+        rule = (self.rules or {}).get(alert.rule)
+        return rule.runbook if rule is not None else ""
+
+
+def message(wanted: Outgoing, alerts: Mapping[int, Alert], context: Context, most: int) -> Message | None:
+    """The message; None when nothing is left to be said. alerts: by number; most: characters of the body."""
+    if wanted.words is None:
+        return Message(wanted.id, "Tachograph: a test", TEST, _payload(wanted, []), bad=False)
+    said = sorted(
+        ((alerts[number], word) for number, word in wanted.words if number in alerts),
+        key=lambda one: (ORDER[one[1]], -RANK[Severity(one[0].severity)], one[0].id),
+    )
+    if not said:
+        return None
+    told = [alert_json(alert, word, context) for alert, word in said]
+    bad = any(word is not Word.RESOLVED for _, word in said)
+    return Message(wanted.id, title(said), _body(said, context, most), _payload(wanted, told), bad)
+
+
+def _payload(wanted: Outgoing, told: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {
+        "version": VERSION,
+        "id": wanted.id,
+        "channel": wanted.channel,
+        "at": wanted.at_ms,
+        "test": wanted.is_test,
+        "alerts": list(told),
+    }
+
+
+def alert_json(alert: Alert, word: Word, context: Context) -> dict[str, Any]:
+    """What a webhook is told of an alert. Instants are epoch milliseconds of the hub's clock."""
+    return {
+        "id": alert.id,
+        "rule": alert.rule,
+        "title": alert.title,
+        "severity": alert.severity,
+        "word": word.value,
+        "place": alert.place,
+        "labels": labels(alert),
+        "values": [dict(value) for value in alert.values],
+        "since": alert.began_ms,
+        "fired": alert.fired_ms,
+        "resolved": alert.ended_ms if word is Word.RESOLVED else None,
+        "why_resolved": alert.ended if word is Word.RESOLVED else "",
+        "message": alert.message,
+        "runbook": context.runbook(alert),
+        "link": context.link(alert.id),
+    }
+
+
+def labels(alert: Alert) -> dict[str, str]:
+    """Whom it is about, by name: {"node": "spark-07", "gpu": "0"}; with the deployment, where one is known."""
+    place = PLACES.get(alert.place)
+    names = (place.owner.value, *place.labels) if place is not None else ()
+    found = dict(zip(names, alert.key, strict=False))
+    return found | ({"deployment": alert.deployment} if alert.deployment else {})
+
+
+def title(said: Sequence[tuple[Alert, Word]]) -> str:
+    """One line: the alert, or how many of what."""
+    if len(said) == 1:
+        alert, word = said[0]
+        where = f" on {alert.owner}" if alert.owner else ""
+        return plain(f"{HEADS[word].capitalize()}: {alert.title}{where} ({alert.severity})", LONGEST_TITLE)
+    counts = [(word.value, sum(one is word for _, one in said)) for word in ORDER]
+    first = said[0][0]
+    told = ", ".join(f"{count} {word}" for word, count in counts if count)
+    return plain(f"{len(said)} alerts: {told}; first {first.title} on {first.owner or 'the cluster'}", LONGEST_TITLE)
+
+
+def _body(said: Sequence[tuple[Alert, Word]], context: Context, most: int) -> str:
+    """A paragraph for each, as many as there is room for; of the others how many."""
+    found: list[str] = []
+    used = 0
+    for place, (alert, word) in enumerate(said):
+        text = _paragraph(alert, word, context)
+        rest = f"… and {len(said) - place} more: {context.web.rstrip('/')}/alerts"
+        if found and used + len(text) + len(rest) + 4 > most:
+            return "\n\n".join([*found, rest])
+        found.append(text)
+        used += len(text) + 2
+    return "\n\n".join(found)
+
+
+def _paragraph(alert: Alert, word: Word, context: Context) -> str:
+    lines = [plain(f"{HEADS[word]} ({alert.severity}): {alert.message}", LONGEST_LINE), _times(alert, word)]
+    runbook = context.runbook(alert)
+    lines += [f"Runbook: {plain(runbook, LONGEST_LINE)}"] if runbook and word is not Word.RESOLVED else []
+    return "\n".join([*lines, context.link(alert.id)])
+
+
+def _times(alert: Alert, word: Word) -> str:
+    if word is Word.RESOLVED and alert.ended_ms is not None:
+        lasted = formatting.span((alert.ended_ms - alert.fired_ms) / 1000)
+        return f"{plain(alert.ended, LONGEST_LINE)}, {_utc(alert.ended_ms)}; it fired for {lasted}"
+    return f"since {_utc(alert.began_ms)}, fired {_utc(alert.fired_ms)}"
+
+
+def _utc(at_ms: int) -> str:
+    return f"{datetime.fromtimestamp(at_ms / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"

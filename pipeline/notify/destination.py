@@ -1,0 +1,130 @@
+"""Destinations: where a channel's messages go. The schemes there are, what of an address is secret, and its mask."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from alerts.notices import Channel
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """A kind of destination. most: characters of a message. hosted: what stands in the place of a host is one."""
+
+    what: str
+    most: int
+    hosted: bool = True
+
+
+SCHEMES = {
+    "ntfy": Scheme("ntfy", 3_500),
+    "ntfys": Scheme("ntfy", 3_500),
+    "discord": Scheme("Discord", 1_900, hosted=False),
+    "slack": Scheme("Slack", 3_000, hosted=False),
+    "tgram": Scheme("Telegram", 3_800, hosted=False),
+    "mailto": Scheme("e-mail", 100_000),
+    "mailtos": Scheme("e-mail", 100_000),
+    "json": Scheme("webhook", 100_000),
+    "jsons": Scheme("webhook", 100_000),
+}
+"""Schemes that are allowed; there is no way to any other."""
+EXPECTED = f"an address that begins with {', '.join(f'{scheme}://' for scheme in SCHEMES)}"
+WEBHOOK = ("json", "jsons")
+LEAST_SECRET = 4
+"""Shorter parts of an address are in every sentence; a secret of three characters is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """A channel and its address, which is never shown, logged or stored. private: its host may be in a private
+    network although the address names it by a name only."""
+
+    channel: Channel
+    url: str = field(repr=False)
+    private: bool = False
+
+    @property
+    def scheme(self) -> str:
+        """The scheme alone."""
+        return scheme_of(self.url)
+
+    @property
+    def mask(self) -> str:
+        """What may be shown of the address."""
+        return masked(self.url)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What may be seen of a channel and its address."""
+
+    channel: Channel
+    mask: str
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """Where it is told that the collector lives, and how often, seconds."""
+
+    url: str = field(repr=False)
+    every_s: float = 60.0
+    private: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NotifyConfig:
+    """What the process is told. web: address of the web page. alerts: fields of rules, over those of the product."""
+
+    store_url: str
+    destinations: tuple[Destination, ...] = ()
+    heartbeat: Heartbeat | None = None
+    web: str = ""
+    alerts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+def scheme_of(url: str) -> str:
+    """
+    >>> scheme_of("Discord://1234/abcd")
+    'discord'
+    """
+    return url.partition("://")[0].strip().lower()
+
+
+def masked(url: str) -> str:
+    """
+    >>> masked("jsons://ann:secret@host/hook"), masked("secret")
+    ('jsons://…', '…')
+    """
+    scheme = scheme_of(url)
+    return f"{scheme}://…" if "://" in url and re.fullmatch(r"[a-z][a-z0-9+.-]{0,15}", scheme) else "…"
+
+
+def is_allowed(url: str) -> bool:
+    """Whether messages may go there at all."""
+    return "://" in url and scheme_of(url) in SCHEMES and not re.search(r"\s", url)
+
+
+def secrets_of(url: str) -> list[str]:
+    """Every part of an address that nobody is to see, the longest first."""
+    parts = urlsplit(url)
+    host, user_info = parts.hostname or "", parts.netloc.rpartition("@")[0]
+    found = {url, url.partition("://")[2], user_info, *user_info.split(":"), parts.path, parts.query}
+    found |= {*re.split(r"[/:@]", parts.path), *(value for _, value in parse_qsl(parts.query))}
+    found |= {unquote(text) for text in found}
+    found -= {host, f"{host}:{parts.port}"}
+    known = SCHEMES.get(scheme_of(url))
+    # In the place of a host there may stand a token, or a topic that whoever knows it can read.
+    if known is None or not known.hosted or (known.what == "ntfy" and not parts.path.strip("/")):
+        found |= {host, parts.netloc}
+    return sorted((text for text in found if len(text) >= LEAST_SECRET), key=lambda text: (-len(text), text))
+
+
+def scrubbed(text: str, secrets: Iterable[str]) -> str:
+    """A text without them."""
+    for secret in secrets:
+        text = re.sub(re.escape(secret), "…", text, flags=re.IGNORECASE)
+    return text

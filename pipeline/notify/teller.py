@@ -1,0 +1,108 @@
+"""Teller: what channels are told in a tick, and what they remember then. No I/O: it is committed with the alerts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from alerts import notices
+from alerts.machine import Standing
+from alerts.notices import Channel, Memory, Notice, Word
+from alerts.outbox import ChannelMemory
+from alerts.places import Key
+from alerts.record import Alert, Silence, silenced_by
+from alerts.rule import Rule, Severity
+
+Standings = Mapping[tuple[str, Key], Standing]
+
+
+@dataclass
+class Spoken:
+    """What a tick leads to."""
+
+    notices: list[Notice] = field(default_factory=list)
+    memories: list[ChannelMemory] = field(default_factory=list)
+
+
+class Teller:
+    """All channels of a collector."""
+
+    def __init__(self, channels: Iterable[Channel] = ()) -> None:
+        self.channels = tuple(channels)
+        self._memories: dict[str, Memory] = {}
+        self._ended: dict[int, Alert] = {}
+
+    def resume(self, memories: Iterable[ChannelMemory], find: Callable[[int], Alert | None]) -> None:
+        """Go on where another collector stopped. find: an alert by its number."""
+        self._memories = {one.channel: one.memory for one in memories}
+        owed = (find(number) for number in sorted(self.owed()))
+        self._ended = {alert.id: alert for alert in owed if alert is not None and not alert.firing}
+
+    def owed(self) -> set[int]:
+        """Numbers of alerts of which a channel has not heard the last."""
+        return {
+            number
+            for channel in self.channels
+            if channel.enabled and channel.resolved
+            for number, last in self._memory(channel).told.items()
+            if last.word is not Word.RESOLVED
+        }
+
+    def tick(
+        self,
+        tick: int,
+        firing: Sequence[Alert],
+        changed: Iterable[Alert],
+        standings: Standings,
+        silences: Sequence[Silence],
+        rules: Mapping[str, Rule],
+    ) -> Spoken:
+        """What is told. firing: every alert that fires; changed: those that this tick changed, ended ones too."""
+        if not self.channels:
+            return Spoken()
+        owed = self.owed()
+        self._ended |= {alert.id: alert for alert in changed if not alert.firing}
+        self._ended = {number: alert for number, alert in self._ended.items() if number in owed}
+        present = [*firing, *self._ended.values()]
+        fires = {alert.id for alert in firing}
+        told = [as_told(alert, tick, fires, standings, silences, rules) for alert in present]
+        spoken = Spoken()
+        for channel in self.channels:
+            before = self._memory(channel)
+            notice, after = notices.due(channel, told, before, tick)
+            if notice is not None:
+                spoken.notices.append(notice)
+            if after != before:
+                spoken.memories.append(ChannelMemory(channel.name, after))
+                self._memories[channel.name] = after
+        return spoken
+
+    def _memory(self, channel: Channel) -> Memory:
+        return self._memories.get(channel.name, Memory())
+
+
+def as_told(
+    alert: Alert,
+    tick: int,
+    fires: set[int],
+    standings: Standings,
+    silences: Sequence[Silence],
+    rules: Mapping[str, Rule],
+) -> notices.Alert:
+    """An alert as far as telling goes.
+
+    Known is what was looked at in this very tick: a rule that cannot be worked out, or an instance of which nothing is
+    heard, carries on what it said last.
+    """
+    standing, rule = standings.get((alert.rule, alert.key)), rules.get(alert.rule)
+    return notices.Alert(
+        alert.id,
+        Severity(alert.severity),
+        alert.fired_ms,
+        alert.ended_ms,
+        caused=alert.cause in fires,
+        silenced=silenced_by(alert, silences, tick) is not None,
+        acknowledged=alert.acknowledged_ms is not None,
+        known=standing is not None and standing.holds and standing.seen_ms >= tick,
+        channels=rule.channels if rule is not None else (),
+    )

@@ -1,0 +1,178 @@
+"""One message to one destination: what real receivers are told, what they answer, and that no secret is in that."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any
+
+import pytest
+
+from alerts.notices import Channel, Word
+from alerts.outbox import Outgoing
+from alerts.record import Alert
+from pipeline.notify import transport
+from pipeline.notify.compose import Context, Message, message
+from pipeline.notify.destination import Destination
+from pipeline.notify.transport import UndeliveredError
+from tests.notify.receivers import hook, post_office
+
+transport.silence_libraries()
+HOT = Alert(
+    7,
+    "gpu_hot",
+    "GPU hot",
+    "gpu",
+    ("spark-07", "0"),
+    "warning",
+    "kimi",
+    1_790_000_000_000,
+    1_790_000_060_000,
+    "spark-07, GPU 0: GPU hot (GPU temperature 86.0 °C), for 1m 0s",
+    ({"metric": "m", "label": "GPU temperature", "value": 86.0, "unit": "celsius", "text": "86.0 °C"},),
+)
+WEB = Context("http://hub:8050")
+
+
+def hot(most: int = 10_000) -> Message:
+    found = message(Outgoing("abc", "ops", 1_790_000_065_000, ((7, Word.FIRING),)), {7: HOT}, WEB, most)
+    assert found is not None
+    return found
+
+
+def to(url: str, **more: Any) -> Destination:
+    return Destination(Channel("ops"), url, **more)
+
+
+def test_a_webhook_is_told_exactly_this() -> None:
+    with hook() as receiver:
+        said = transport.deliver(to(receiver.url(user="ann:p%40ss@")), hot())
+    assert said == "HTTP 200: taken"
+    ((path, headers, body),) = receiver.got
+    assert path == "/in/s3cr3t-token"
+    assert headers["Authorization"] == "Basic YW5uOnBAc3M="
+    assert (headers["Content-Type"], headers["X-Tachograph-Id"]) == ("application/json", "abc")
+    assert json.loads(body) == {
+        "version": 1,
+        "id": "abc",
+        "channel": "ops",
+        "at": 1_790_000_065_000,
+        "test": False,
+        "alerts": [
+            {
+                "id": 7,
+                "rule": "gpu_hot",
+                "title": "GPU hot",
+                "severity": "warning",
+                "word": "firing",
+                "place": "gpu",
+                "labels": {"node": "spark-07", "gpu": "0", "deployment": "kimi"},
+                "values": [
+                    {"metric": "m", "label": "GPU temperature", "value": 86.0, "unit": "celsius", "text": "86.0 °C"}
+                ],
+                "since": 1_790_000_000_000,
+                "fired": 1_790_000_060_000,
+                "resolved": None,
+                "why_resolved": "",
+                "message": "spark-07, GPU 0: GPU hot (GPU temperature 86.0 °C), for 1m 0s",
+                "runbook": "",
+                "link": "http://hub:8050/alerts/7",
+            }
+        ],
+    }
+
+
+def test_a_mail_can_be_read() -> None:
+    with post_office() as office:
+        url = f"mailto://127.0.0.1:{office.port}?smtp=127.0.0.1&from=hub@example.org&to=ops@example.org"
+        assert transport.deliver(to(url), hot()) == "delivered"
+    (mail,) = office.got
+    assert mail["Subject"] == "Firing: GPU hot on spark-07 (warning)"
+    assert mail["To"] == "ops@example.org"
+    assert mail.get_content_type() == "text/plain"
+    text = mail.get_payload(decode=True).decode()  # type: ignore[union-attr]
+    assert text.replace("\r\n", "\n").strip() == (
+        "FIRING (warning): spark-07, GPU 0: GPU hot (GPU temperature 86.0 °C), for 1m 0s\n"
+        "since 2026-09-21 14:13:20 UTC, fired 2026-09-21 14:14:20 UTC\n"
+        "http://hub:8050/alerts/7"
+    )
+
+
+@pytest.mark.parametrize("status", [400, 404, 500, 503])
+def test_what_a_webhook_says_is_told_and_its_secret_is_not(status: int, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    with hook() as receiver:
+        receiver.status, receiver.answer = status, b"no hook S3CR3T-TOKEN\r\nof password hunter2222"
+        with pytest.raises(UndeliveredError) as caught:
+            transport.deliver(to(receiver.url(user="ann:hunter2222@")), hot())
+    assert str(caught.value) == f"HTTP {status}: no hook … of password …"
+    assert "hunter2222" not in caplog.text
+    assert caught.value.__cause__ is None
+
+
+def test_a_mail_server_says_why(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    with post_office() as office:
+        office.refuses = "550 no such mailbox"
+        url = f"mailto://127.0.0.1:{office.port}?smtp=127.0.0.1&from=hub@example.org&to=ops@example.org"
+        with pytest.raises(UndeliveredError) as caught:
+            transport.deliver(to(url), hot())
+    assert str(caught.value) == "Sending email to \"…\" failed. (550, b'no such mailbox')"
+
+
+def test_nobody_there() -> None:
+    with hook() as receiver:
+        url = receiver.url()
+    with pytest.raises(UndeliveredError, match=r"^Connection refused$"):
+        transport.deliver(to(url), hot())
+
+
+def test_a_redirect_is_not_followed() -> None:
+    with hook() as first, hook() as second:
+        first.status, first.location = 307, f"http://127.0.0.1:{second.port}/"
+        with pytest.raises(UndeliveredError, match="HTTP 307"):
+            transport.deliver(to(first.url()), hot())
+        assert second.got == []
+
+
+@pytest.mark.parametrize("url", ["xml://host/", "http://host/", "file:///etc/passwd", "host", "exec://x", "json://a b"])
+def test_other_schemes_are_no_way_out(url: str) -> None:
+    assert transport.plugin_of(url) is None
+    with pytest.raises(UndeliveredError, match="no address that messages may go to"):
+        transport.deliver(to(url), hot())
+
+
+def test_an_ntfy_server_of_ones_own() -> None:
+    with hook() as receiver:
+        receiver.answer = b'{"id": "x"}'
+        assert transport.deliver(to(receiver.url("ntfy", "/alerts")), hot()) == "delivered"
+        receiver.status, receiver.answer = 403, b'{"code": 40301, "error": "forbidden"}'
+        with pytest.raises(UndeliveredError) as caught:
+            transport.deliver(to(receiver.url("ntfy", "/geheimthema")), hot())
+    body = receiver.bodies()[0]
+    assert (body["topic"], body["title"]) == ("alerts", "Firing: GPU hot on spark-07 (warning)")
+    assert body["message"].startswith("FIRING (warning): spark-07, GPU 0")
+    assert "forbidden" in str(caught.value)
+    assert "geheimthema" not in str(caught.value)
+
+
+def test_names_of_machines_call_nobody() -> None:
+    with hook() as receiver:
+        receiver.answer = b"{}"
+        made = Message("x", "a", "@everyone look", {}, bad=True)
+        transport.deliver(to(receiver.url("ntfy", "/alerts")), made)
+    assert receiver.bodies()[0]["message"] == "@\u200beveryone look"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "discord://123456789012345678/AbCdEfGhIjKlMnOpQrStUvWxYz0123456789AbCdEfGhIjKlMnOpQrStUvWxYz012345",
+        "slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ/#general",
+        "tgram://123456789:abcdefg_hijklmnop/12315544/",
+        "ntfys://topic",
+        "mailtos://ann:secret@example.org",
+    ],
+)
+def test_every_scheme_is_known(url: str) -> None:
+    assert transport.plugin_of(url) is not None
