@@ -29,7 +29,7 @@ def result(one: Mapping[str, Any]) -> Html:
 
 
 def _beside(pairs: Sequence[Mapping[str, Any]]) -> Html:
-    rows = []
+    rows, before = [], ""
     for pair in pairs:
         detail = pair["client"]["key"].endswith(LEVELS)
         rows.append(
@@ -39,10 +39,11 @@ def _beside(pairs: Sequence[Mapping[str, Any]]) -> Html:
                 cell("", pair["client"]),
                 cell("", pair["server"]),
                 tag("td", apart(pair["difference"]), class_="number"),
-                tag("td", "" if detail else pair["note"], class_="note why-apart"),
+                tag("td", "" if detail or pair["note"] == before else pair["note"], class_="note why-apart"),
                 class_="detail" if detail else None,
             )
         )
+        before = before if detail else pair["note"]
     return inner(
         table(("", "Client", "Engine", "Apart", "Why they differ"), rows, class_="both"),
         tag("p", BUCKETS, class_="note"),
