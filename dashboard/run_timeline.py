@@ -18,7 +18,7 @@ from telemetry import formatting
 from telemetry.catalog import cluster, engine
 from telemetry.fleet import fold
 from telemetry.frame import Floats, Ints
-from telemetry.model import Metric, Ratio, Series
+from telemetry.model import Metric, Ratio, Series, Unit
 from telemetry.query import Line
 from telemetry.reader import Answer
 
@@ -57,16 +57,20 @@ def timeline(view: View, numbers_of: RunNumbers, notes: Notes, reading: Reading)
 
 
 def readable(reading: Reading) -> dict[str, Any]:
-    """What a map of a reading needs to be drawn: values are in the base unit, `unit` and `scale` make them readable."""
+    """What a map of a reading needs to be drawn: values are in the base unit, `unit` and `scale` make them readable.
+
+    Only shares have fixed ends: of all else the colours follow what was seen, so that nodes differ from each other.
+    """
     axis = formatting.AXES[reading.unit]
+    ends = (reading.low, reading.high) if reading.unit is Unit.RATIO else (None, None)
     return {
         "key": reading.key,
         "label": reading.label,
         "unit": axis.unit,
         "scale": axis.scale,
         "base": reading.unit.value,
-        "low": reading.low,
-        "high": reading.high,
+        "low": ends[0],
+        "high": ends[1],
     }
 
 

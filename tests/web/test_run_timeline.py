@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from dashboard import run_view
+from dashboard import run_moment, run_view
+from dashboard.live.fleet import MAP
 from pipeline import digest
 from runs.model import Mark
 from runs.subject import Member
@@ -271,3 +272,13 @@ def test_of_two_engines_requests_are_added_and_the_fullest_cache_counts(
     assert (waiting[45], cache[45]) == (None, 0.41)  # of a sum nothing is known, of the fullest what is
     other = web.get(f"runs/1/timeline?start={tick(20)}&end={tick(30)}")
     assert set(line(other, "waiting")) == {5.0}
+
+
+def test_every_reading_of_the_map_can_be_drawn_and_has_a_measure_of_standing_apart(web: Web) -> None:
+    told = web.get("runs/1/timeline")["readings"]
+    assert [one["key"] for one in told] == [reading.key for reading in MAP] == list(run_moment.APART)
+    ends = {one["key"]: (one["unit"], one["scale"], one["low"], one["high"]) for one in told}
+    assert ends["utilization"] == ("%", 100.0, 0.0, 1.0)
+    assert ends["temperature"] == ("°C", 1.0, None, None)
+    assert ends["interconnect"] == ("Gb/s", 8e-9, None, None)
+    assert ends["clock"] == ("MHz", 1e-6, None, None)

@@ -10,7 +10,7 @@ export const LINES = [
   { key: "kv", title: "KV cache", height: 48, lines: [["kv", "KV cache", "series-3"]], unit: "ratio", upTo: 1 },
 ];
 const NODE_LANE = 52;
-export const SHORT = { power: "Power", utilization: "Utilisation", clock: "Clock", temperature: "Temperature", memory: "Memory", interconnect: "Interconnect" };
+export const SHORT = { power: "Power", utilization: "Utilisation", clock: "Clock", temperature: "Temperature", memory: "Memory", interconnect: "Fabric" };
 
 // {left, right}: room beside the plot for names, and for the axis of the prefills.
 export function sides(width) {
