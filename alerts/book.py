@@ -26,9 +26,14 @@ class Turn:
 
 @dataclass
 class Book:
-    """standings: of every (rule, instance) that is not simply inactive, or was read once."""
+    """by_rule: where every instance stands that is not simply inactive."""
 
-    standings: dict[tuple[str, Key], Standing] = field(default_factory=dict)
+    by_rule: dict[str, dict[Key, Standing]] = field(default_factory=dict)
+
+    @property
+    def standings(self) -> dict[tuple[str, Key], Standing]:
+        """The same by (rule, instance)."""
+        return {(rule, key): one for rule, standings in self.by_rule.items() for key, one in standings.items()}
 
     def read(self, rules: Iterable[Rule], view: View) -> list[Turn]:
         """Go on by the ticks of a view; what changed, in order of rule, instance and time.
@@ -46,27 +51,25 @@ class Book:
         if not keys:
             return []
         holds = truth(rule.condition, rule.place, view, keys)
+        under_way = self.by_rule.get(rule.name, {})
+        moving = np.flatnonzero(_moving(keys, holds, under_way)).tolist()
+        if not moving:
+            return []
         clears = 1.0 - holds if rule.clear_condition is None else truth(rule.clear_condition, rule.place, view, keys)
-        moving = self._moving(rule, keys, holds)
         turns: list[Turn] = []
-        for at in np.flatnonzero(moving).tolist():
-            before = self.standings.get((rule.name, keys[at]), NEW)
+        for at in moving:
+            before = under_way.get(keys[at], NEW)
             after, changes = advance(before, view.ticks, holds[at], clears[at], rule.timing)
             self._keep(rule.name, keys[at], after)
             turns += [Turn(rule.name, keys[at], change) for change in changes]
         return turns
 
-    def _moving(self, rule: Rule, keys: list[Key], holds: Floats) -> Bools:
-        """The instances that may change: something holds, or something is under way."""
-        under_way = np.array([(rule.name, key) in self.standings for key in keys])
-        return np.asarray((holds == 1.0).any(axis=1) | under_way)
-
     def _keep(self, rule: str, key: Key, standing: Standing) -> None:
         """An inactive instance needs no memory: its next tick counts from itself."""
-        if standing.phase is Phase.INACTIVE:
-            self.standings.pop((rule, key), None)
-        else:
-            self.standings[rule, key] = standing
+        if standing.phase is not Phase.INACTIVE:
+            self.by_rule.setdefault(rule, {})[key] = standing
+        elif rule in self.by_rule and self.by_rule[rule].pop(key, None) is not None and not self.by_rule[rule]:
+            del self.by_rule[rule]
 
     def firing(self) -> Mapping[tuple[str, Key], Standing]:
         """Those that fire."""
@@ -74,4 +77,10 @@ class Book:
 
     def forget(self, rule: str) -> None:
         """A rule that is gone, or is another now, stands nowhere."""
-        self.standings = {where: one for where, one in self.standings.items() if where[0] != rule}
+        self.by_rule.pop(rule, None)
+
+
+def _moving(keys: list[Key], holds: Floats, under_way: Mapping[Key, Standing]) -> Bools:
+    """The instances that may change: something holds, or something is under way."""
+    found = np.asarray((holds == 1.0).any(axis=1))
+    return found | np.array([key in under_way for key in keys]) if under_way else found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from alerts.places import EVERYWHERE, OWN, Key, Members, level
 from alerts.rule import Rule
@@ -20,19 +20,24 @@ def causes(firing: Collection[Firing], rules: Mapping[str, Rule], members: Membe
     the first by name: the order in which they are given changes nothing.
     """
     direct: dict[Firing, Firing] = {}
+    by_rule: dict[str, list[Firing]] = {}
     for alert in sorted(firing):
-        found = _cause(alert, firing, rules, members)
+        by_rule.setdefault(alert[0], []).append(alert)
+    for alert in sorted(firing):
+        found = _cause(alert, by_rule, rules, members)
         if found is not None:
             direct[alert] = found
     return {alert: _root(alert, direct) for alert in direct}
 
 
-def _cause(alert: Firing, firing: Collection[Firing], rules: Mapping[str, Rule], members: Members) -> Firing | None:
+def _cause(
+    alert: Firing, by_rule: Mapping[str, Sequence[Firing]], rules: Mapping[str, Rule], members: Members
+) -> Firing | None:
     if alert[0] not in rules:
         return None
     for name in rules[alert[0]].because_of:
-        for other in sorted(firing):
-            if other[0] == name and other != alert and name in rules and _touch(alert, other, rules, members):
+        for other in by_rule.get(name, ()):
+            if other != alert and name in rules and _touch(alert, other, rules, members):
                 return other
     return None
 

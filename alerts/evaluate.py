@@ -33,11 +33,19 @@ ROUNDING = 1e-9
 
 def instances(condition: ex.Condition, place: Place, view: View) -> list[Key]:
     """The instances that a condition can speak of: those for which one of its readings of the place is there."""
-    found: dict[Key, None] = {}
-    for reading in ex.readings(condition):
-        owned = level(place, reading.metric.scope) in _OWNED.get(place.owner, ("own",))
-        if owned and shared(place, reading.metric) == place.labels:
-            found.update(dict.fromkeys(view.groups(reading, place)))
+    owned = [
+        reading
+        for reading in view.memory.of(("readings", id(condition)), condition, lambda: ex.readings(condition))
+        if level(place, reading.metric.scope) in _OWNED.get(place.owner, ("own",))
+        and shared(place, reading.metric) == place.labels
+    ]
+    tables = [view.table(reading, place).keys for reading in owned]
+    name = ("instances", id(condition), place.name, *map(id, tables))
+    return view.memory.of(name, (condition, tables), lambda: _instances(tables, place, view))
+
+
+def _instances(tables: Sequence[Sequence[Key]], place: Place, view: View) -> list[Key]:
+    found = dict.fromkeys(key for keys in tables for key in keys)
     if place.owner is Scope.DEPLOYMENT:
         found.update(dict.fromkeys((name,) for name in {*view.members.nodes.values(), *view.members.engines.values()}))
     if place.owner is Scope.CLUSTER:
@@ -70,15 +78,15 @@ def truth(condition: ex.Condition, place: Place, view: View, keys: Sequence[Key]
             return _where_known((np.nan_to_num(mask).astype(np.int64) & bits) != 0, mask)
         case ex.Absent(reading):
             return np.isnan(value(reading, place, view, keys)).astype(np.float64)
-        case ex.Differs(of):
-            return np.broadcast_to(_differing(of, place, view, keys), shape).copy()
+        case ex.Differs():
+            return np.broadcast_to(_differing(condition, place, view, keys), shape).copy()
 
 
 def value(of: ex.Value, place: Place, view: View, keys: Sequence[Key]) -> Floats:
     """A value for each instance: float64[instance, tick]."""
     match of:
         case ex.Number(number):
-            return np.full((len(keys), len(view.ticks)), number)
+            return np.array([[number]])
         case ex.Reading():
             return view.values(of, place, keys)
         case ex.Arithmetic("/", left, right):
@@ -87,7 +95,7 @@ def value(of: ex.Value, place: Place, view: View, keys: Sequence[Key]) -> Floats
         case ex.Arithmetic(sign, left, right):
             return np.asarray(OPERATORS[sign](value(left, place, view, keys), value(right, place, view, keys)))
         case ex.Across(larger, inner):
-            return value(inner, larger, view, [larger_of(key, place, larger, view) for key in keys])
+            return value(inner, larger, view, _larger(keys, place, larger, view))
         case ex.Count(where):
             return _counted(truth(where, place, view, keys), _deployments(keys, place, view))
         case ex.Peers(inner, where):
@@ -100,7 +108,12 @@ def value(of: ex.Value, place: Place, view: View, keys: Sequence[Key]) -> Floats
 def _joined(terms: Sequence[ex.Condition], place: Place, view: View, keys: Sequence[Key], decides: float) -> Floats:
     """Several terms, one of which is enough to decide. Of those that only corroborate, the unknown ones do not count;
     where nothing else is left, nothing is known."""
-    found = np.stack([truth(term, place, view, keys) for term in terms])
+    rows: list[Floats] = []
+    for term in terms:
+        rows.append(np.broadcast_to(truth(term, place, view, keys), (len(keys), len(view.ticks))))
+        if not (rows[-1] != decides).any():
+            return rows[-1].copy()
+    found = np.stack(rows)
     asked = np.stack(
         [~np.isnan(row) | (not isinstance(term, ex.Maybe)) for row, term in zip(found, terms, strict=True)]
     )
@@ -110,16 +123,25 @@ def _joined(terms: Sequence[ex.Condition], place: Place, view: View, keys: Seque
 
 
 def _compared(sign: str, left: Floats, right: Floats) -> Floats:
-    known = ~(np.isnan(left) | np.isnan(right))
-    near = np.abs(left - right) <= ROUNDING * np.maximum(np.abs(left), np.abs(right))
-    strict = sign in ("<", ">", "!=")
     with np.errstate(invalid="ignore"):
-        found = np.where(near, not strict, OPERATORS[sign](left, right))
-    return np.where(known, found.astype(np.float64), np.nan)
+        apart = left - right
+        found = OPERATORS[sign](apart, 0.0).astype(np.float64)
+        near = np.abs(apart) <= ROUNDING * np.maximum(np.abs(left), np.abs(right))
+    if near.any():
+        found[near] = float(sign not in ("<", ">", "!="))
+    unknown = np.isnan(apart)
+    if unknown.any():
+        found[unknown] = np.nan
+    return np.asarray(found)
 
 
 def _where_known(found: Bools, of: Floats) -> Floats:
     return np.where(np.isnan(of), np.nan, found.astype(np.float64))
+
+
+def _larger(keys: Sequence[Key], place: Place, larger: Place, view: View) -> list[Key]:
+    name = ("larger", id(keys), place.name, larger.name)
+    return view.memory.of(name, keys, lambda: [larger_of(key, place, larger, view) for key in keys])
 
 
 def larger_of(key: Key, place: Place, larger: Place, view: View) -> Key:
@@ -132,7 +154,8 @@ def larger_of(key: Key, place: Place, larger: Place, view: View) -> Key:
 
 
 def _deployments(keys: Sequence[Key], place: Place, view: View) -> list[str | None]:
-    return [view.members.deployment_of(place.owner, key) for key in keys]
+    name = ("deployments", id(keys), place.name)
+    return view.memory.of(name, keys, lambda: [view.members.deployment_of(place.owner, key) for key in keys])
 
 
 def _counted(held: Floats, groups: Sequence[str | None]) -> Floats:
@@ -171,20 +194,20 @@ def _others(values: Floats) -> Floats:
     return np.where(others >= PEERS_NEEDED - 1, middle, np.nan)
 
 
-def _differing(of: ex.Reading | str, place: Place, view: View, keys: Sequence[Key]) -> Floats:
+def _differing(of: ex.Differs, place: Place, view: View, keys: Sequence[Key]) -> Floats:
     """Whether the members of each instance disagree, now: float64[instance, 1]; NaN with fewer than two of them."""
     told = _told(of, view)
     found = [_answers(key, place, view, told) for key in keys]
     return np.array([[float(len(set(texts)) > 1) if len(texts) > 1 else np.nan] for texts in found]).reshape(-1, 1)
 
 
-def answers(of: ex.Reading | str, place: Place, key: Key, view: View) -> list[Any]:
+def answers(of: ex.Differs, place: Place, key: Key, view: View) -> list[Any]:
     """What the members of an instance say now: the values of a reading, or the different texts of matching facts."""
     return _answers(key, place, view, _told(of, view))
 
 
-def _told(of: ex.Reading | str, view: View) -> Mapping[Key, Any]:
-    return _facts(of, view) if isinstance(of, str) else _newest(of, view)
+def _told(of: ex.Differs, view: View) -> Mapping[Key, Any]:
+    return _facts(of.of, view) if isinstance(of.of, str) else _newest(of.of, of.where, view)
 
 
 def _facts(pattern: str, view: View) -> Mapping[Key, tuple[str, ...]]:
@@ -197,10 +220,15 @@ def _facts(pattern: str, view: View) -> Mapping[Key, tuple[str, ...]]:
     return {node: tuple(sorted(texts)) for node, texts in told.items()}
 
 
-def _newest(reading: ex.Reading, view: View) -> Mapping[Key, float]:
-    """What each node, and each cage or function of it, says at the last tick."""
+def _newest(reading: ex.Reading, where: ex.Condition | None, view: View) -> Mapping[Key, float]:
+    """What each node, and each cage or function of it, says at the last tick; of those that are meant."""
     place = Place("member", reading.metric.scope, reading.metric.by)
-    return {key: float(values[-1]) for key, values in view.groups(reading, place).items() if not np.isnan(values[-1])}
+    table = view.table(reading, place)
+    known = ~np.isnan(table.values[:, -1])
+    if where is not None:
+        known &= truth(where, place, view, table.keys)[:, -1] == 1.0
+    found = zip(table.keys, table.values[:, -1].tolist(), known.tolist(), strict=True)
+    return {key: value for key, value, meant in found if meant}
 
 
 def _answers(key: Key, place: Place, view: View, told: Mapping[Key, Any]) -> list[Any]:

@@ -100,9 +100,13 @@ class Has:
 
 @dataclass(frozen=True, slots=True)
 class Differs:
-    """The members of an instance do not agree: a fact of their nodes, or the value of a reading."""
+    """The members of an instance do not agree: a fact of their nodes, or the value of a reading.
+
+    where: of a reading, only those members for which this holds now.
+    """
 
     of: Reading | str
+    where: Condition | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +162,8 @@ def parts(of: Condition | Value) -> tuple[Condition | Value, ...]:
             return (reading,)
         case Has(value, _):
             return (value,)
-        case Differs(reading) if isinstance(reading, Reading):
-            return (reading,)
+        case Differs(reading, where) if isinstance(reading, Reading):
+            return (reading,) if where is None else (reading, where)
         case Not(term) | Maybe(term):
             return (term,)
         case All(terms) | Some(terms):

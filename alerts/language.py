@@ -3,7 +3,8 @@
 condition  is  and-terms joined by "or";  an and-term is tests joined by "and";  "not", "maybe( )" and ( ) stand
                before or around a test
 test       is  value < value (also <= > >= == !=)  |  state is "text"  |  state in ("text", "text")
-               |  value has 0x60  |  absent(reading)  |  differs(reading)  |  differs("fact")
+               |  value has 0x60  |  absent(reading)  |  differs(reading where condition)
+                   |  differs("fact")
 value      is  numbers with units, readings, peers(value where condition), joined by + - * / and ( )
 reading    is  metric  |  metric{label="text"}  |  mean(metric[60s]), likewise min, max, increase, rate, change,
                usual
@@ -86,7 +87,7 @@ class _Reader:
         if self._take("name", "absent"):
             return ex.Absent(self._inside(self._reading))
         if self._take("name", "differs"):
-            return ex.Differs(self._inside(self._differing))
+            return self._inside(self._differing)
         if self._here.text == "(" and self._is_condition_in_brackets():
             return self._inside(self.condition)
         return self._test()
@@ -130,8 +131,11 @@ class _Reader:
                 raise LanguageError(f"{value.metric.name} is never {name.text!r}: it is {', '.join(states)}", name.at)
         return ex.Is(value, tuple(states.index(name.text) for name in names))
 
-    def _differing(self) -> ex.Reading | str:
-        return self._step().text if self._here.kind == "text" else self._reading()
+    def _differing(self) -> ex.Differs:
+        if self._here.kind == "text":
+            return ex.Differs(self._step().text)
+        reading = self._reading()
+        return ex.Differs(reading, self.condition() if self._take("name", "where") else None)
 
     # Values -------------------------------------------------------------------------------------------------------
 

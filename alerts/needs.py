@@ -13,7 +13,7 @@ from telemetry.model import part as part_of
 
 LONGEST_MS = 600_000
 """Windows up to this are worked out of samples at hand; longer ones change slowly, and are worked out more rarely."""
-LEAD_MS = ratios.SILENT_MS + 10_000
+LEAD_MS = ratios.SILENT_MS + 1_000
 """How much further back than its window a reading looks: for samples that are held, and members that fell silent."""
 
 

@@ -79,8 +79,8 @@ def _walk(of: ex.Condition | ex.Value, seat: _Seat) -> Iterator[Operand]:
             yield _peers(of, reading, seat)
         case ex.Count() | ex.Peers():
             return
-        case ex.Differs(told):
-            yield _differing(told, seat)
+        case ex.Differs():
+            yield _differing(of, seat)
         case _:
             for part in ex.parts(of):
                 yield from _walk(part, seat)
@@ -113,8 +113,9 @@ def _peers(of: ex.Peers, reading: ex.Reading, seat: _Seat) -> Operand:
     return Operand(reading.metric.name, label, found, unit.value, shown(reading, found), corroborates=seat.corroborates)
 
 
-def _differing(told: ex.Reading | str, seat: _Seat) -> Operand:
-    found = sorted(set(answers(told, seat.place, seat.key, seat.view)), key=str)
+def _differing(condition: ex.Differs, seat: _Seat) -> Operand:
+    told = condition.of
+    found = sorted(set(answers(condition, seat.place, seat.key, seat.view)), key=str)
     if isinstance(told, str):
         texts, name, label = ["/".join(one) for one in found], told, told.replace("_", " ")
     else:

@@ -65,7 +65,8 @@ class Alarms:
             except (ValueError, TypeError):
                 log.warning("where the rule %s stood is not known any more: it begins anew", one.rule)
                 continue
-            self.book.standings.update({(one.rule, key): standing for key, standing in found.items()})
+            if found:
+                self.book.by_rule[one.rule] = found
             self._written[one.rule] = _signature(found)
 
     def tick(self, tick: int, view: View, runs: Mapping[str, int], asked: Sequence[Asked] = ()) -> Raised:
@@ -146,7 +147,7 @@ class Alarms:
             rule = self.rulebook.rules.get(where[0])
             if rule is None or not rule.enabled:
                 self._end(where, tick, GONE if rule is None else OFF, raised)
-        for name in {name for name, _ in self.book.standings}:
+        for name in list(self.book.by_rule):
             if name not in self.rulebook.rules or not self.rulebook.rules[name].enabled:
                 self.book.forget(name)
         for number, one in list(self.silences.items()):
@@ -155,10 +156,8 @@ class Alarms:
 
     def _keep_standings(self, raised: Raised) -> None:
         """Where rules stand, of those that stand otherwise than was written last."""
-        by_rule: dict[str, dict[Key, Standing]] = {name: {} for name in self._written}
-        for (rule, key), standing in self.book.standings.items():
-            by_rule.setdefault(rule, {})[key] = standing
-        for rule, standings in by_rule.items():
+        for rule in {**self._written, **self.book.by_rule}:
+            standings = self.book.by_rule.get(rule, {})
             signature = _signature(standings)
             if self._written.get(rule, ()) != signature:
                 raised.standings.append(RuleState(rule, standings_json(standings)))

@@ -10,6 +10,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import numpy as np
 
 from alerts import needs
+from alerts.grouping import Memory
+from alerts.newest import GAPS
 from alerts.places import Key, Members
 from alerts.rule import Rule
 from alerts.slow import Slow
@@ -26,8 +28,8 @@ from telemetry.model import Scope, Series
 
 SHORT_MS = 60_000
 """Windows up to this are most of them; what is read over longer ones is cut apart, further back."""
-REACHES = (0, SHORT_MS, needs.LONGEST_MS)
-LEAST_GAP_MS = 10_000.0
+REACHES = (10_000, SHORT_MS, needs.LONGEST_MS)
+"""Longest windows of the frames that are cut: the shorter, the cheaper."""
 
 
 class Lookout:
@@ -41,11 +43,12 @@ class Lookout:
         self._facts: dict[str, dict[str, str]] = {}
         self._servers: dict[str, str] = {}
         self._engines: dict[EngineId, str] = {}
-        self._gap_ms = LEAST_GAP_MS
+        self._gap_ms = NOMINAL_PER_GAP * interval_ms
         self._wanted: dict[int, frozenset[str]] = {}
         self._all: frozenset[str] = frozenset()
         self._plans: dict[int, tuple[tuple[Series, ...], tuple[Series, ...], list[int]]] = {}
         self._window = Window(needs.LONGEST_MS + needs.LEAD_MS)
+        self._memory = Memory()
 
     # What comes in ----------------------------------------------------------------------------------------------------
 
@@ -105,13 +108,14 @@ class Lookout:
     def view(self, tick: int, members: Members) -> View:
         """What can be read at a tick."""
         self._window.trim()
-        now, short, long = (self._frame(reach, tick) for reach in REACHES)
+        now, *longer = (self._frame(reach, tick) for reach in REACHES)
         given = self.givens.at(tick, self._targets.values())
-        further = ((SHORT_MS, short), (needs.LONGEST_MS, long))
-        return View(now, len(now.ticks) - 1, members, self._facts, given, self.slow, REACHES[0], further)
+        further = list(zip(REACHES[1:], longer, strict=True))
+        first = len(now.ticks) - 1
+        return View(now, first, members, self._facts, given, self.slow, REACHES[0], further, self._memory)
 
     def _frame(self, reach: int, tick: int) -> Frame:
-        back = reach + needs.LEAD_MS + 2 * self._gap_ms
+        back = reach + needs.LEAD_MS + GAPS * self._gap_ms
         return ending_at(self._window.frame(self._wanted.get(reach, ()), start_ms=tick - back, end_ms=tick), tick)
 
     def warm(self, store: Store, now_ms: int) -> None:

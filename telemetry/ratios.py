@@ -75,7 +75,7 @@ def contribution(frame: Frame, window_ms: float, *, whole: bool = True) -> Float
     whole: the window must have been watched from end to end; else a counter adds what was seen of it.
     """
     ticks = frame.ticks.astype(np.float64)
-    gauges = np.array([_is_gauge(series.metric) for series in frame.series], dtype=bool)
+    gauges = np.array([is_gauge(series.metric) for series in frame.series], dtype=bool)
     if gauges.all() or not gauges.any():
         gained = _over(frame, window_ms, change=bool(gauges.any()), whole=whole)
         return hold(gained, frame.gap_ms, ticks, read=~np.isnan(frame.at_ms))
@@ -94,7 +94,8 @@ def _over(part: Frame, window_ms: float, *, change: bool, whole: bool) -> Floats
     return trailing_increase(counted, window_ms) if whole else trailing_total(counted, window_ms)
 
 
-def _is_gauge(name: str) -> bool:
+def is_gauge(name: str) -> bool:
+    """Whether a stored metric of this name is no counter."""
     return catalog.stored(name).kind is not Kind.COUNTER
 
 

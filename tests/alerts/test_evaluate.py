@@ -180,6 +180,9 @@ def test_members_that_do_not_agree() -> None:
     members = Members(nodes={"a": "k", "b": "k", "c": "k"})
     view = View(frame(rows), members=members, facts=facts)  # type: ignore[arg-type]
     assert holds("differs(cage_capacity_bytes_per_second)", view, "deployment") == {("k",): [T]}
+    rows |= nodes("link_up", {"a": [1.0], "b": [1.0], "c": [0.0]}, cage="p0", function="f0")
+    linked = View(frame(rows), members=members)  # type: ignore[arg-type]
+    assert holds("differs(cage_capacity_bytes_per_second where link_up > 0)", linked, "deployment") == {("k",): [F]}
     assert holds('differs("driver_version")', view, "deployment") == {("k",): [F]}
     assert holds('differs("gpu.*.vbios")', view, "deployment") == {("k",): [T]}
     assert same(holds('differs("kernel")', view, "deployment")["k",], [U])

@@ -1,0 +1,80 @@
+"""A reading at the last tick of a frame, of all groups at once: what a live tick is made of; as `histories` has it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from alerts import newest
+from alerts.expression import Reading
+from alerts.grouping import Grouping, Quotient, Side, folded, partial, summed
+from alerts.newest import Newest
+from telemetry import ratios
+from telemetry.frame import Bools, Floats
+from telemetry.model import Metric, Ratio
+from telemetry.rates import rate
+
+
+def present(reading: Reading, frame: Newest, grouping: Grouping, quotient: Quotient | None) -> Floats:
+    """float64[group, 1]. quotient: of a ratio, or a rate."""
+    if quotient is not None:
+        return _quotient(reading, frame, grouping, quotient)[:, np.newaxis]
+    assert isinstance(reading.metric, Metric)
+    window_ms = reading.window_s * 1000
+    if reading.how == "now":
+        values = frame.now[grouping.rows]
+    else:
+        values = newest.SERIES[reading.how](frame.part(grouping.rows, window_ms), window_ms)
+    recent = frame.recent[grouping.rows]
+    return folded(values, grouping.group, len(grouping.keys), reading.metric.across, recent)[:, np.newaxis]
+
+
+def _quotient(reading: Reading, frame: Newest, grouping: Grouping, quotient: Quotient) -> Floats:
+    ratio, window_ms = ratio_of(reading)
+    count, recent = len(grouping.keys), frame.recent[grouping.rows]
+    whole = not ratios.same_page(ratio)
+    gained = _gained(frame, grouping, quotient.above, window_ms, whole=whole)
+    above = _side(gained, quotient.above, recent, count)
+    if ratios.is_share(ratio):
+        spent = gained if whole else _gained(frame, grouping, quotient.above, window_ms, whole=True)
+        below = np.bincount(quotient.above.group, ~np.isnan(spent), count) * window_ms / 1000.0
+    elif quotient.below is None:
+        below = np.full(count, window_ms / 1000.0)
+    else:
+        gained = _gained(frame, grouping, quotient.below, window_ms, whole=whole)
+        below = _side(gained, quotient.below, recent, count)
+    found = np.full(count, np.nan)
+    found[quotient.groups] = ratios.quotient(ratio, above, below)[quotient.groups]
+    return found
+
+
+def ratio_of(reading: Reading) -> tuple[Ratio, float]:
+    """The quotient that a reading is, and its window in milliseconds."""
+    metric = reading.metric
+    if isinstance(metric, Ratio):
+        return metric, (reading.window_s if reading.how == "mean" else metric.window_s) * 1000.0
+    return rate(metric), reading.window_s * 1000.0
+
+
+def _gained(frame: Newest, grouping: Grouping, side: Side, window_ms: float, *, whole: bool) -> Floats:
+    """What each row of a side adds: float64[row]."""
+    rows = grouping.rows[side.rows]
+    if window_ms <= 0:
+        return frame.now[rows]
+    mine = frame.part(rows, window_ms if whole else None)
+    over = newest.increase if whole else newest.total
+    if not side.gauges.any():
+        return over(mine, window_ms)
+    if side.gauges.all():
+        return over(newest.integral(mine), window_ms)
+    found = np.empty(len(side.rows))
+    for chosen, counted in ((side.gauges, newest.integral(mine)), (~side.gauges, mine)):
+        some = np.flatnonzero(chosen)
+        found[some] = over(counted.take(some.tolist()), window_ms)
+    return found
+
+
+def _side(gained: Floats, side: Side, recent: Bools, count: int) -> Floats:
+    found = summed(gained, side.group, count, recent[side.rows])
+    if side.terms > 1:
+        found[partial(side, ~np.isnan(gained), count)] = np.nan
+    return found
