@@ -12,7 +12,7 @@ import flask
 from dashboard import theme
 from dashboard.layout.first import first_screen, page_at
 from dashboard.layout.shell import shell
-from dashboard.pages import cluster, compare, explore, missing, node, run, runs, status
+from dashboard.pages import alert, alerts, cluster, compare, explore, missing, node, run, runs, status
 from dashboard.security import script_json
 from dashboard.services import Services
 
@@ -117,6 +117,8 @@ def create_app(services: Services, **options: Any) -> dash.Dash:
     node.register(app, services)
     explore.register(app)
     runs.register()
+    alerts.register(app, services)
+    alert.register(app, services)
     run.register(app, services)
     compare.register(app, services)
     missing.register()

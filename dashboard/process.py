@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dashboard.annotations import Annotations
-from dashboard.api import benchmark_answers
+from dashboard.api import alert_answers, benchmark_answers
 from dashboard.api import latest as latest_route
 from dashboard.api import run_answers as runs_route
 from dashboard.api import series as series_route
@@ -203,6 +203,20 @@ class WebProcess:
         """As /api/v1/compare; ParameterError with a sentence."""
         given = {"runs": runs, "align": align} if align else {"runs": runs}
         return self.comparisons.of(*chosen(self.sources.store, given))
+
+    def alerts(self) -> Answer:
+        """As /api/v1/alerts, with /silences and the instant of the answer."""
+        found = alert_answers.listed(self.sources, self.config.alerts, {})
+        return {**found, **alert_answers.silences(self.sources), "now": self.sources.now_ms()}
+
+    def alert(self, number: str) -> Answer | None:
+        """As /api/v1/alerts/ID; None: there is no such alert."""
+        known = number.isdecimal() and len(number) < 16 and self.sources.store.alert(int(number)) is not None
+        return alert_answers.one(self.sources, int(number)) if known else None
+
+    def rules(self) -> Answer:
+        """As /api/v1/rules."""
+        return alert_answers.rules(self.sources, self.config.alerts)
 
     def absences(self) -> Answer:
         """As /api/v1/absences: those of the last day."""

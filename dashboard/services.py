@@ -37,6 +37,15 @@ class Services(Protocol):
     def series(self, metric: str, *, node: str | None, start_ms: int, end_ms: int, points: int) -> Answer:
         """{metric, unit, step_ms, series: [{labels, t, v}]} or min, max, mean in place of v, as /api/v1/series."""
 
+    def alerts(self) -> Answer:
+        """{alerts, pending, silences, now}, as /api/v1/alerts and /silences; now: the collector's instant."""
+
+    def alert(self, number: str) -> Answer | None:
+        """{alert, effects}, as /api/v1/alerts/ID; None: there is none."""
+
+    def rules(self) -> Answer:
+        """{rules, problems}, as /api/v1/rules."""
+
     def absences(self) -> Answer:
         """{absences: [{target, metric, from, to, reason}]}, newest first, as /api/v1/absences; `to` None: it lasts."""
 

@@ -11,7 +11,7 @@ from dash.development.base_component import Component
 
 from dashboard.layout.shell import bar
 from dashboard.layout.static import Raw, render
-from dashboard.pages import cluster, compare, explore, missing, node, run, runs, status
+from dashboard.pages import alert, alerts, cluster, compare, explore, missing, node, run, runs, status
 from dashboard.services import Services
 
 Message = Mapping[str, Any]
@@ -36,6 +36,10 @@ def _fixed(path: str) -> Component | None:
         return explore.page()
     if path == runs.PATH:
         return runs.page(grid=False)
+    if path == alerts.PATH:
+        return alerts.page()
+    if path.startswith(alert.PREFIX):
+        return alert.page(unquote(path.removeprefix(alert.PREFIX)))
     if path == compare.PATH:
         return compare.waiting()
     return run.page(unquote(path.removeprefix(run.PREFIX))) if path.startswith(run.PREFIX) else None

@@ -8,7 +8,7 @@ from dash.development.base_component import Component
 
 MARKS = {"ok": "●", "idle": "●", "warning": "▲", "critical": "■", "unknown": "○", "empty": "○"}
 """Shape of each level, so that colour is never the only sign; `age.js` uses the same."""
-MENU = (("Cluster", "/"), ("Runs", "/runs"), ("Explore", "/explore"), ("Status", "/status"))
+MENU = (("Cluster", "/"), ("Runs", "/runs"), ("Explore", "/explore"), ("Alerts", "/alerts"), ("Status", "/status"))
 
 
 def bar(demo: bool = False, level: str = "unknown", sentence: str = "") -> Component:

@@ -1,28 +1,41 @@
-// What people do to runs: forms become commands, which the collector carries out at its next tick.
+// What people do to runs and alerts: forms become commands, which the collector carries out at its next tick.
 
 const READ = {
   text: (text) => text,
   json: (text) => JSON.parse(text),
   list: (text) => (text.trim() ? text.split(",").map((one) => one.trim()).filter(Boolean) : null),
   after: (text, base) => (text.trim() ? base + Math.round(Number(text) * 1000) : null),
+  minutes: (text, base) => (text.trim() ? base + Math.round(Number(text) * 60000) : ""),
   before: (text, base) => (text.trim() ? base - Math.round(Number(text) * 1000) : null),
 };
 
+const DOORS = { runOrder: "/api/v1/runs/commands", alertOrder: "/api/v1/alerts/commands" };
+
+function untouched(field) {
+  return field.type !== "hidden" && field.value === (field.defaultValue ?? chosen(field));
+}
+
+function chosen(select) {
+  return ([...select.options].find((option) => option.defaultSelected) ?? select.options[0]).value;
+}
+
 function payload(form) {
-  const found = { kind: form.dataset.runOrder, run: Number(form.dataset.run) };
+  const { runOrder, alertOrder, run } = form.dataset, found = { kind: runOrder ?? alertOrder };
+  if (run) found.run = Number(run);
   for (const field of form.querySelectorAll("[name]")) {
-    const value = READ[field.dataset.as](field.value, Number(field.dataset.base));
-    const [group, name] = field.name.split(".");
-    if (name) (found[group] ??= {})[name] = value;
-    else found[group] = value;
+    if ("changed" in form.dataset && untouched(field)) continue;
+    const value = READ[field.dataset.as](field.value, Number(field.dataset.base)), path = field.name.split(".");
+    let place = found;
+    for (const group of path.slice(0, -1)) place = place[group] ??= {};
+    if (value !== "" || !alertOrder || "changed" in form.dataset) place[path.at(-1)] = value;
   }
   return found;
 }
 
 // Send a command; {error} or {why} say what hindered it.
-export async function send(order) {
+export async function send(order, door = DOORS.runOrder) {
   try {
-    const answer = await fetch("/api/v1/runs/commands", {
+    const answer = await fetch(door, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify(order),
@@ -41,14 +54,14 @@ function go(address) {
 // done: called with the form once its command was carried out.
 export function startOrders(done) {
   document.addEventListener("submit", async (event) => {
-    const form = event.target.closest("form[data-run-order]");
+    const form = event.target.closest("form.order");
     if (!form) return;
     event.preventDefault();
     if (form.dataset.ask && !confirm(form.dataset.ask)) return;
     const said = form.querySelector("[data-said]"), button = form.querySelector("button");
     button.disabled = true;
     said.textContent = "…";
-    const { error, why } = await send(payload(form));
+    const { error, why } = await send(payload(form), DOORS["alertOrder" in form.dataset ? "alertOrder" : "runOrder"]);
     button.disabled = false;
     said.textContent = error ?? why ?? "";
     if (error) return;
