@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from storage.chunks import checked, pack, summed, unpack
 from storage.errors import StoreBroken
-from storage.layouts import Ids
 from telemetry.frame import Ints
 from telemetry.model import Series
 
@@ -49,7 +48,7 @@ class Reading(NamedTuple):
 
     ticks: Ints
     lags: npt.NDArray[np.integer[Any]]
-    layout: Ids
+    layout: Ints
 
     @property
     def at_ms(self) -> Ints:

@@ -67,7 +67,7 @@ def sheets(
     plan = make_plan(layouts, known, wanted, targets)
     if not len(plan.layouts) or not ranges:
         return (blank() for _ in ranges)
-    hours = sealed.gather_all(connection, plan, ranges, broken, instants=False)
+    hours = sealed.gather_all(connection, plan, ranges, broken, layouts.remembered)
     rows = hot.joined(list(hot.pieces(connection, dialect, plan, hours[0].clean, ranges[0][0], ranges[-1][1])))
     return (
         _sheet(values_of(plan, known, some, rows.between(plan, start, end), broken), known)

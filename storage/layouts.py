@@ -15,6 +15,7 @@ from storage import schema
 from storage.codec import labels_of, labels_text, text_of, value_of
 from storage.database import Database
 from storage.errors import StoreError
+from storage.remembered import Remembered
 from telemetry.model import Series
 
 Ids = npt.NDArray[np.int64]
@@ -82,6 +83,7 @@ class Layouts:
         self._widths: dict[int, int] = {}
         self._newest: dict[str, tuple[tuple[Series, ...], int]] = {}
         self._columns: Columns | None = None
+        self.remembered = Remembered()
 
     def number(self, target: str, series: tuple[Series, ...]) -> int:
         """The layout's number; registers it, and its series, on first use."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ from storage.errors import StoreBroken
 from storage.layouts import Ids
 from storage.plan import Plan
 from storage.read import AT_ONCE
+from storage.remembered import Head, Remembered, shared
 from telemetry.frame import Ints
 from telemetry.summary import HOUR_MS, hour_of
 
@@ -80,24 +81,23 @@ def gather_all(
     plan: Plan,
     ranges: Sequence[tuple[int, int]],
     broken: Broken = refused,
-    *,
-    instants: bool = True,
+    remembered: Remembered | None = None,
 ) -> list[Sealed]:
     """`gather` of each of several closed ranges, which follow each other, with as many questions as of one.
 
-    instants: see `clocks.Decoder`.
+    remembered: for readings without lags, from there what it has.
     """
-    clean, cuts = set[tuple[str, int]](), _Cuts(plan, ranges, Decoder(instants=instants))
-    begin, end = ranges[0][0], ranges[-1][1]
-    for target, hour, late, count, codec, data in _clocks(connection, sorted(set(plan.targets)), begin, end):
-        try:
-            if codec != FORGOTTEN:
-                cuts.add(target, hour, late, count, codec, data)
-        except StoreBroken as error:
-            broken(Place("clock", target, hour), error)
-            continue
+    clean, cuts = set[tuple[str, int]](), _Cuts(plan, ranges)
+    names, begin, end = sorted(set(plan.targets)), ranges[0][0], ranges[-1][1]
+    if remembered is None:
+        known = _readings(_clocks(connection, names, begin, end), Decoder(), broken)
+    else:
+        known = _known(connection, names, begin, end, remembered, broken)
+    for target, hour, late, reading in known:
         if not late:
             clean.add((target, hour))
+        if reading is not None:
+            cuts.add(target, hour, late, reading)
     every = [one for stretches in cuts.stretches for one in stretches]
     if not every:
         return [Sealed((), clean, {}) for _ in ranges]
@@ -119,6 +119,49 @@ BLOBS = select(CHUNK.series, CHUNK.hour, CHUNK.codec, CHUNK.first, CHUNK.data).w
 )
 
 
+HEADS = select(CLOCK.late, CLOCK.target, CLOCK.hour, CLOCK.n, CLOCK.first_tick, CLOCK.last_tick, CLOCK.codec).where(
+    CLOCK.hour >= bindparam("first"),
+    CLOCK.hour <= bindparam("last"),
+    CLOCK.target.in_(bindparam("names", expanding=True)),
+)
+
+
+def _readings(
+    clocks: Iterable[Clock], decoder: Decoder, broken: Broken
+) -> Iterator[tuple[str, int, int, Reading | None]]:
+    """(target, hour, late, reading) of each clock that can be read; None in place of one that was given up."""
+    for target, hour, late, count, codec, data in clocks:
+        place = Place("clock", target, hour)
+        try:
+            reading = None if codec == FORGOTTEN else decoder.decode(codec, data, count, place)
+        except StoreBroken as error:
+            broken(place, error)
+        else:
+            yield target, hour, late, reading
+
+
+def _known(
+    connection: Connection, names: Sequence[str], start: int, end: int, remembered: Remembered, broken: Broken
+) -> Iterator[tuple[str, int, int, Reading | None]]:
+    """The same, of which only what is not remembered is read."""
+    asked = {"first": hour_of(start), "last": end}
+    rows = [row for some in parts(names) for row in fetched(connection, HEADS, {**asked, "names": some})]
+    heads = {(row[1], row[2]): (row[0], Head(*row[1:])) for row in rows}
+    found = {place: remembered.get(head) for place, (_, head) in heads.items() if head.codec != FORGOTTEN}
+    hours = [hour for (_, hour), reading in found.items() if reading is None]
+    if hours:
+        clocks = _clocks(connection, names, min(hours), max(hours))
+        wanted = (row for row in clocks if found.get((row[0], row[1]), row) is None)
+        fresh, layouts = dict[Head, Reading](), dict[int, tuple[Ints, Ints]]()
+        for target, hour, _, reading in _readings(wanted, Decoder(instants=False), broken):
+            if reading is not None:
+                found[target, hour] = fresh[heads[target, hour][1]] = shared(reading, layouts)
+        remembered.put(fresh)
+    for (target, hour), (late, head) in heads.items():
+        if head.codec == FORGOTTEN or found[target, hour] is not None:
+            yield target, hour, late, found.get((target, hour))
+
+
 def _clocks(connection: Connection, targets: Sequence[str], start: int, end: int) -> Iterator[Clock]:
     for names in parts(targets):
         yield from fetched(connection, CLOCKS, {"first": hour_of(start), "last": end, "names": names})
@@ -133,17 +176,16 @@ def fetched(connection: Connection, query: Select[Any], values: Mapping[str, obj
 class _Cuts:
     """Stretches of each of several ranges; what many of them share is worked out once."""
 
-    def __init__(self, plan: Plan, ranges: Sequence[tuple[int, int]], decoder: Decoder) -> None:
+    def __init__(self, plan: Plan, ranges: Sequence[tuple[int, int]]) -> None:
         self.stretches: list[list[Stretch]] = [[] for _ in ranges]
         self._plan = plan
         self._ranges = ranges
-        self._decoder = decoder
         self._of: dict[int, list[tuple[list[Stretch], int, int]]] = {}
         self._present: dict[int, tuple[Ids, Collection[int]]] = {}
 
-    def add(self, target: str, hour: int, late: int, count: int, codec: str, data: bytes | None) -> None:
-        """Add what a row of `clock` holds of the ranges."""
-        whole = self._decoder.decode(codec, data, count, Place("clock", target, hour))
+    def add(self, target: str, hour: int, late: int, whole: Reading) -> None:
+        """Add what a clock holds of the ranges."""
+        count = len(whole.ticks)
         for stretches, start, end in self._of.get(hour) or self._overlapping(hour):
             reading, inside = whole, slice(0, count)
             if start > hour or end < hour + HOUR_MS - 1:
