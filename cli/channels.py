@@ -39,14 +39,14 @@ def test_channel(settings: Settings, name: str) -> int:
     from pipeline.notify import transport
     from pipeline.notify.compose import Context, message
     from pipeline.notify.destination import SCHEMES
+    from pipeline.notify.errors import UndeliveredError
 
-    transport.silence_libraries()
     now_ms = time.time_ns() // 1_000_000
     made = message(Outgoing(f"test-{name}-{now_ms}", name, now_ms, None), {}, Context(), SCHEMES[found.scheme].most)
     assert made is not None, "a test always says something"
     try:
         said = transport.deliver(found, made)
-    except transport.UndeliveredError as error:
+    except UndeliveredError as error:
         print(f"{name} ({found.mask}) did not take it: {error}", file=sys.stderr)
         return FAILED
     print(f"{name} ({found.mask}) took it: {said}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 
 from cli import configs, destinations
-from pipeline.notify import transport
 from pipeline.notify.destination import SCHEMES, WEBHOOK, Destination, NotifyConfig
 from pipeline.notify.process import run
 from settings import Settings, SettingsError
@@ -35,7 +34,11 @@ def notifier(settings: Settings) -> NotifyConfig:
 
 
 def _problem(one: Destination) -> str:
-    if one.scheme in WEBHOOK or transport.plugin_of(one.url) is not None:
+    if one.scheme in WEBHOOK:
+        return ""
+    from pipeline.notify import service  # large: only where it is needed
+
+    if service.plugin_of(one.url) is not None:
         return ""
     what = SCHEMES[one.scheme].what
     return f"channels.{one.channel.name}: {one.mask!r} is wrong, expected an address of {what} as Apprise writes it"

@@ -42,9 +42,9 @@ def _variable(raw: object) -> str:
     return raw
 
 
-def duration(low_s: float, high_s: float) -> Form:
-    """Seconds: a number, or one with a unit."""
-    expected = f"a duration such as 30s, 10min or 4h, from {low_s:g} s to {high_s:g} s"
+def duration(low_s: float, high_s: float, bounds: str) -> Form:
+    """Seconds: a number, or one with a unit. bounds: both of them in words."""
+    expected = f"a duration such as 30s, 10min or 4h, {bounds}"
 
     def parse(raw: object) -> float:
         found = _DURATION.fullmatch("" if isinstance(raw, bool) else str(raw).strip())
@@ -65,14 +65,14 @@ _ADDRESS_FORMS: Mapping[str, Form] = {
 CHANNEL: Mapping[str, Form] = {
     **_ADDRESS_FORMS,
     "severity": choice("info", "warning", "critical"),
-    "repeat": duration(0, 30 * 86400),
+    "repeat": duration(0, 30 * 86400, "at most 30 days"),
     "resolved": SWITCH,
     "per_hour": number(1, 1000, whole=True),
-    "gather": duration(0, 600),
+    "gather": duration(0, 600, "at most 10min"),
     "enabled": SWITCH,
 }
 """Fields of a channel; docs/notifications.md says what each means."""
-HEART: Mapping[str, Form] = {**_ADDRESS_FORMS, "every": duration(10, 86400)}
+HEART: Mapping[str, Form] = {**_ADDRESS_FORMS, "every": duration(10, 86400, "from 10s to a day")}
 """Fields of the heartbeat."""
 
 

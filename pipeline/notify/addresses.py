@@ -44,7 +44,8 @@ def refusal(text: str, named: bool) -> str:
     address = _literal(text.partition("%")[0])
     if address is None:
         return "the host has an address that is none"
-    if address.is_link_local or address.is_multicast or address.is_unspecified or address.is_reserved:
+    nowhere = address.is_reserved and not address.is_loopback  # ::1 is both
+    if address.is_link_local or address.is_multicast or address.is_unspecified or nowhere:
         return "the host is link-local or no host at all: it is not spoken to"
     if not named and (address.is_private or address.is_loopback or address in SHARED):
         return "the name leads into a private network: say private = true in the channel's settings if it is meant to"

@@ -115,11 +115,12 @@ def secrets_of(url: str) -> list[str]:
     found = {url, url.partition("://")[2], user_info, *user_info.split(":"), parts.path, parts.query}
     found |= {*re.split(r"[/:@]", parts.path), *(value for _, value in parse_qsl(parts.query))}
     found |= {unquote(text) for text in found}
-    found -= {host, f"{host}:{parts.port}"}
+    place = parts.netloc.rpartition("@")[2]
+    found -= {host, place}
     known = SCHEMES.get(scheme_of(url))
     # In the place of a host there may stand a token, or a topic that whoever knows it can read.
     if known is None or not known.hosted or (known.what == "ntfy" and not parts.path.strip("/")):
-        found |= {host, parts.netloc}
+        found |= {host, place, *place.split(":")}
     return sorted((text for text in found if len(text) >= LEAST_SECRET), key=lambda text: (-len(text), text))
 
 

@@ -13,6 +13,7 @@ from alerts.rule import Rule
 from alerts.rulebook import Rulebook
 from pipeline.notify import transport
 from pipeline.notify.destination import Heartbeat, NotifyConfig
+from pipeline.notify.errors import UndeliveredError
 from pipeline.notify.sender import Sender
 from storage.errors import StoreError, StoreGone, StoreNewer, StoreNotReady
 from storage.store import Store, open_store
@@ -51,7 +52,7 @@ class Heart:
     def _told(self) -> bool:
         try:
             self._beat()
-        except transport.UndeliveredError as error:
+        except UndeliveredError as error:
             if str(error) != self._problem:
                 log.error("the heartbeat channel does not take our word: %s", error)
             self._problem = str(error)
@@ -62,7 +63,6 @@ class Heart:
 
 def run(config: NotifyConfig) -> int:
     """Deliver until SIGTERM or SIGINT; the process's exit status. 2 where starting again would not help."""
-    transport.silence_libraries()
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
@@ -93,7 +93,7 @@ def _deliver(config: NotifyConfig, store: Store, stop: threading.Event) -> None:
     def rules() -> Mapping[str, Rule]:
         return Rulebook(config.alerts, store.rule_changes()).rules
 
-    sender = Sender(store, config.destinations, transport.deliver, (transport.UndeliveredError,), rules, config.web)
+    sender = Sender(store, config.destinations, transport.deliver, rules, config.web)
     beat = _beating(config.heartbeat, store)
     jobs: list[tuple[float, Callable[[], object]]] = [
         (EVERY_S, lambda: sender.step(_now_ms())),

@@ -17,6 +17,7 @@ from alerts.record import Alert
 from alerts.rule import Rule
 from pipeline.notify.compose import Context, Message, message
 from pipeline.notify.destination import SCHEMES, Destination
+from pipeline.notify.errors import UndeliveredError
 from storage.errors import StoreError
 from storage.store import Store
 
@@ -32,13 +33,12 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class Sender:
-    """One store's. deliver: sends a message once, and raises `failures` where it was not taken. rules: as they are
-    now. web: address of the web page."""
+    """One store's. deliver: sends a message once; UndeliveredError where it was not taken. rules: as they are now.
+    web: address of the web page."""
 
     store: Store
     destinations: Sequence[Destination]
     deliver: Deliver
-    failures: tuple[type[Exception], ...]
     rules: Rules
     web: str = ""
     retry: Retry = field(default_factory=Retry)
@@ -126,7 +126,7 @@ class Sender:
             return False
         try:
             self.deliver(destination, made)
-        except self.failures as error:
+        except UndeliveredError as error:
             self.store.settle_notice(one.id, State.WAITING, str(error), next_ms)
             self._tell(destination, str(error))
             return False
@@ -146,7 +146,7 @@ class Sender:
             return
         try:
             said = self.deliver(destination, made)
-        except self.failures as error:
+        except UndeliveredError as error:
             self.store.settle_notice(one.id, State.FAILED, str(error))
         else:
             self.store.settle_notice(one.id, State.SENT, said)

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from alerts.defaults import defaults
 from alerts.machine import Phase, Standing
-from alerts.notices import Channel, Retry
+from alerts.notices import Channel
 from alerts.record import Alert, Silence
 from alerts.rule import Rule, rules
 from pipeline.notify.destination import Destination
 from pipeline.notify.sender import Sender
 from pipeline.notify.teller import Teller
-from pipeline.notify.transport import UndeliveredError, deliver
+from pipeline.notify.transport import deliver
 from storage.records import Batch
 from storage.store import Store, open_store
 
@@ -26,14 +26,14 @@ OPS = Channel("ops", gather_ms=0)
 class Watch:
     """Alerts of nodes that are told and delivered; seconds are counted from the beginning."""
 
-    def __init__(self, path: Path, destinations: Sequence[Destination], retry: Retry | None = None) -> None:
-        self.store: Store = open_store(str(path), writer=True, now_ms=START_MS)
+    def __init__(self, path: Path, destinations: Sequence[Destination], start_ms: int = START_MS) -> None:
+        self.start_ms = start_ms
+        self.store: Store = open_store(str(path), writer=True, now_ms=start_ms)
         self.second = 0
         self.silences: list[Silence] = []
         self.rules: dict[str, Rule] = RULES
         self.alerts: dict[int, Alert] = {}
         self._destinations = destinations
-        self._retry = retry or Retry()
         self.begin_again()
 
     def begin_again(self) -> None:
@@ -44,15 +44,13 @@ class Watch:
             self.store,
             self._destinations,
             deliver,
-            (UndeliveredError,),
             lambda: self.rules,
             "http://hub:8050",
-            self._retry,
         )
 
     @property
     def now_ms(self) -> int:
-        return START_MS + self.second * 1000
+        return self.start_ms + self.second * 1000
 
     def fire(self, number: int, node: str, severity: str = "critical", rule: str = "node_silent") -> Alert:
         """An alert that fires now."""

@@ -11,13 +11,12 @@ import pytest
 from alerts.notices import Channel, Word
 from alerts.outbox import Outgoing
 from alerts.record import Alert
-from pipeline.notify import transport
+from pipeline.notify import service, transport
 from pipeline.notify.compose import Context, Message, message
 from pipeline.notify.destination import Destination
-from pipeline.notify.transport import UndeliveredError
+from pipeline.notify.errors import UndeliveredError
 from tests.notify.receivers import hook, post_office
 
-transport.silence_libraries()
 HOT = Alert(
     7,
     "gpu_hot",
@@ -137,7 +136,7 @@ def test_a_redirect_is_not_followed() -> None:
 
 @pytest.mark.parametrize("url", ["xml://host/", "http://host/", "file:///etc/passwd", "host", "exec://x", "json://a b"])
 def test_other_schemes_are_no_way_out(url: str) -> None:
-    assert transport.plugin_of(url) is None
+    assert service.plugin_of(url) is None
     with pytest.raises(UndeliveredError, match="no address that messages may go to"):
         transport.deliver(to(url), hot())
 
@@ -175,4 +174,4 @@ def test_names_of_machines_call_nobody() -> None:
     ],
 )
 def test_every_scheme_is_known(url: str) -> None:
-    assert transport.plugin_of(url) is not None
+    assert service.plugin_of(url) is not None

@@ -1,0 +1,86 @@
+"""What of an address is secret, and which hosts are spoken to."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from pipeline.notify.addresses import AddressRefusedError, allowed, refusal
+from pipeline.notify.destination import SCHEMES, is_allowed, masked, scrubbed, secrets_of
+
+
+@pytest.mark.parametrize(
+    ("url", "text", "shown"),
+    [
+        ("json://ann:hunter22@host.example/in/tok-en", "ann hunter22 tok-en host.example", "ann … … host.example"),
+        ("jsons://host.example:8443/a?key=abcdef", "a abcdef host.example", "a … host.example"),
+        ("discord://1234567890/AbCdEf", "no 1234567890 abcdef", "no … …"),
+        ("slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdn", "T1JJ3T3L2 a1brtd4jd TIiajkdn", "… … …"),
+        ("tgram://123456789:abcdefg/12315544", "bot123456789:abcdefg of 12315544", "bot… of …"),
+        ("ntfys://mytopic", "topic mytopic", "topic …"),
+        ("ntfy://host.example/mytopic", "host.example mytopic", "host.example …"),
+        ("mailtos://ann:pass%20word@example.org?to=bob@example.org", "pass word pass%20word bob@example.org", "… … …"),
+    ],
+)
+def test_secrets_are_blotted_out(url: str, text: str, shown: str) -> None:
+    assert scrubbed(text, secrets_of(url)) == shown
+    assert url not in scrubbed(f"x{url}x", secrets_of(url))
+
+
+def test_masks() -> None:
+    assert [masked(url) for url in ("tgram://123:abc/", "TGRAM://x", "abc", "a b://x", "")] == [
+        "tgram://…",
+        "tgram://…",
+        "…",
+        "…",
+        "…",
+    ]
+    assert all(is_allowed(f"{scheme}://x") for scheme in SCHEMES)
+    assert not any(is_allowed(url) for url in ("http://x", "xml://x", "windows://", "json", "json://a\nb", "dbus://"))
+
+
+@pytest.mark.parametrize(
+    ("address", "named", "refused"),
+    [
+        ("93.184.216.34", False, ""),
+        ("2606:2800:220:1::1", False, ""),
+        ("10.0.0.5", True, ""),
+        ("10.0.0.5", False, "private = true"),
+        ("127.0.0.1", False, "private = true"),
+        ("::1", False, "private = true"),
+        ("fd00::5", False, "private = true"),
+        ("100.64.0.9", False, "private = true"),
+        ("::ffff:192.168.1.1", False, "private = true"),
+        ("169.254.169.254", True, "link-local"),
+        ("::ffff:169.254.169.254", True, "link-local"),
+        ("fe80::1%eth0", True, "link-local"),
+        ("0.0.0.0", True, "no host"),
+        ("224.0.0.1", True, "no host"),
+        ("nonsense", True, "none"),
+    ],
+)
+def test_which_addresses(address: str, named: bool, refused: str) -> None:
+    found = refusal(address, named)
+    assert (refused in found) if refused else found == ""
+
+
+def resolver(*addresses: str) -> Any:
+    def found(_host: str, port: int) -> Sequence[tuple[Any, ...]]:
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (one, port)) for one in addresses]
+
+    return found
+
+
+def test_a_name_into_a_private_network_must_be_meant() -> None:
+    with pytest.raises(AddressRefusedError, match="private = true"):
+        allowed("intern.example", 80, private=False, resolver=resolver("93.184.216.34", "10.0.0.5"))
+    assert allowed("intern.example", 80, private=True, resolver=resolver("10.0.0.5"))[0][4] == ("10.0.0.5", 80)
+    assert allowed("10.0.0.5", 80, private=False, resolver=resolver("10.0.0.5"))
+    assert allowed("LOCALHOST", 80, private=False, resolver=resolver("127.0.0.1"))
+    with pytest.raises(AddressRefusedError, match="link-local"):
+        allowed("meta.example", 80, private=True, resolver=resolver("169.254.169.254"))
+    with pytest.raises(AddressRefusedError, match="no address"):
+        allowed("x.example", 80, private=True, resolver=resolver())
