@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import delete, update
 
-from storage import chunks, fold, schema
+from storage import chunks, fold, migrations, schema
 from storage.imports import ImportedHour, Imports
 from storage.records import Batch, Offset, Row
 from storage.store import Store, open_store
@@ -282,23 +282,17 @@ def test_whatever_happens_days_say_what_hours_say(
             store.close()
 
 
-def test_days_of_an_older_store_are_made_by_and_by(tmp_path: Path) -> None:
-    path = tmp_path / "old.db"
-    store = open_store(str(path), writer=True, now_ms=NOW)
+def test_days_of_an_older_store_are_made_by_and_by(store: Store) -> None:
     three_days(store)
     before = store.summaries(["x"], None, FIRST, LATER)
     with store._database.writing() as connection:
-        for statement in ("DROP TABLE day", "DROP TABLE day_due", "UPDATE meta SET value = '3' WHERE key = 'schema'"):
-            connection.exec_driver_sql(statement)
-    store.close()
-    store = open_store(str(path), writer=True, now_ms=LATER)
-    try:
-        assert len(store.days_due(LATER, 99)) == 5
-        assert_same(store.summaries(["x"], None, FIRST, LATER), before)
-        assert fold_all(store) == 12
-        assert_same(store.summaries(["x"], None, FIRST, LATER), before)
-    finally:
-        store.close()
+        for table in ("day", "day_due"):
+            connection.exec_driver_sql(f"DROP TABLE {table}")
+        migrations.STEPS[4](connection)
+    assert len(store.days_due(LATER, 99)) == 5
+    assert_same(store.summaries(["x"], None, FIRST, LATER), before)
+    assert fold_all(store) == 12
+    assert_same(store.summaries(["x"], None, FIRST, LATER), before)
 
 
 def test_a_reader_that_only_reads(store: Store, opened: Callable[..., Store]) -> None:
