@@ -8,9 +8,12 @@ from alerts import expression as ex
 from alerts.given import GIVEN
 from alerts.rule import Rule
 from telemetry import ratios
+from telemetry.catalog import cluster
 from telemetry.model import Kind, Ratio
 from telemetry.model import part as part_of
 
+ALWAYS = frozenset((cluster.SCRAPE_SECONDS.name,))
+"""What every target has at every tick."""
 LONGEST_MS = 600_000
 """Windows up to this are worked out of samples at hand; longer ones change slowly, and are worked out more rarely."""
 LEAD_MS = ratios.SILENT_MS + 1_000

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from alerts import expression as ex
-from alerts.evaluate import answers, larger_of, truth, value
+from alerts.evaluate import answers, instances, larger_of, truth, value
 from alerts.places import Key, Place
 from alerts.view import View
 from telemetry import formatting
@@ -46,18 +46,27 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class _Seat:
-    """From where something is read."""
+    """From where something is read: one instance of all of them, since some values are of the others."""
 
     place: Place
-    key: Key
+    keys: Sequence[Key]
+    at: int
     view: View
     corroborates: bool = False
+
+    @property
+    def key(self) -> Key:
+        """The instance."""
+        return self.keys[self.at]
 
 
 def operands(condition: ex.Condition, place: Place, key: Key, view: View) -> list[Operand]:
     """What a condition read at the last tick, in the order of its text; each once."""
+    keys: Sequence[Key] = instances(condition, place, view)
+    if key not in keys:
+        keys = [key]
     found: dict[tuple[str, str], Operand] = {}
-    for one in _walk(condition, _Seat(place, key, view)):
+    for one in _walk(condition, _Seat(place, keys, keys.index(key), view)):
         found.setdefault((one.metric, one.label), one)
     return list(found.values())
 
@@ -69,12 +78,12 @@ def _walk(of: ex.Condition | ex.Value, seat: _Seat) -> Iterator[Operand]:
         case ex.Has(ex.Reading() as reading, _):
             yield _mask(_reading(reading, seat))
         case ex.Maybe(term):
-            inside = _Seat(seat.place, seat.key, seat.view, corroborates=True)
-            unknown = bool(np.isnan(truth(term, seat.place, seat.view, [seat.key])[0, -1]))
+            inside = replace(seat, corroborates=True)
+            unknown = bool(np.isnan(truth(term, seat.place, seat.view, seat.keys)[seat.at, -1]))
             yield from (_without(one) if unknown and one.value is None else one for one in _walk(term, inside))
         case ex.Across(larger, inner):
-            key = larger_of(seat.key, seat.place, larger, seat.view)
-            yield from _walk(inner, _Seat(larger, key, seat.view, seat.corroborates))
+            keys = [larger_of(key, seat.place, larger, seat.view) for key in seat.keys]
+            yield from _walk(inner, replace(seat, place=larger, keys=keys))
         case ex.Peers(ex.Reading() as reading, _):
             yield _peers(of, reading, seat)
         case ex.Count() | ex.Peers():
@@ -91,7 +100,7 @@ def _without(one: Operand) -> Operand:
 
 
 def _last(of: ex.Value, seat: _Seat) -> float | None:
-    found = float(value(of, seat.place, seat.view, [seat.key])[0, -1])
+    found = float(value(of, seat.place, seat.view, seat.keys)[seat.at, -1])
     return None if np.isnan(found) else found
 
 

@@ -29,7 +29,7 @@ FAILED, REFUSED, UNHEARD = 1, 2, 3
 USAGE = (
     "alerts list | show ID | ack ID | silence [COMMENT] [--rule NAME] [--node NAME] [--deployment NAME] "
     "[--severity WORD] --end TIME | unsilence ID | silences | rules [NAME] | set NAME FIELD=VALUE… | enable NAME | "
-    "disable NAME | reset NAME | check FILE | channels | test-channel NAME"
+    "disable NAME | reset NAME | check FILE | replay NAME | channels | test-channel NAME"
 )
 FILTERS = ("rule", "node", "deployment", "severity", "state", "start", "end", "limit")
 Options = Mapping[str, Any]
@@ -162,11 +162,29 @@ def _silences(sources: Sources, _file: File, _words: Sequence[str], _options: Op
     return found, aligned(rows).splitlines() if len(rows) > 1 else ["There is no silence."]
 
 
+def _replay(sources: Sources, file: File, words: Sequence[str], options: Options) -> Shown:
+    given = {name: str(options[name]) for name in ("start", "end") if options.get(name) is not None}
+    found = answers.replayed(sources, file, _name(words), None, given)
+    rows = [("Fired", "Until", "Since", "Where")]
+    rows += [
+        (_instant(one["fired"]), _instant(one["ended"]), _instant(one["began"]), one["subject"])
+        for one in found["fired"]
+    ]
+    often = f"{len(found['fired'])} times, {found['per_week']:.1f} a week"
+    between = f"between {_instant(found['start'])} and {_instant(found['end'])}"
+    lines = aligned(rows).splitlines() if found["fired"] else []
+    return found, [
+        *lines,
+        f"{found['rule']} would have fired {often}, {between}" + (" at least" if found["cut"] else ""),
+    ]
+
+
 SHOWN: Mapping[str, Callable[[Sources, File, Sequence[str], Options], Shown]] = {
     "list": _list,
     "show": _show,
     "rules": _rules,
     "silences": _silences,
+    "replay": _replay,
 }
 
 

@@ -35,7 +35,7 @@ from storage.records import Batch, Episode, Event, Fact, TargetRow
 from telemetry.counters import Step
 from telemetry.frame import Floats
 from telemetry.model import Series
-from telemetry.phases import Judgement, Surroundings
+from telemetry.phases import Judgement, Phase, Surroundings
 from telemetry.states import TargetState, Verdict
 
 log = logging.getLogger(__name__)
@@ -288,7 +288,9 @@ class Hub:
 
     def _surroundings(self, tick: int) -> Surroundings:
         nodes = sum(target.is_node for target in self._targets.values())
-        suspicious = any(judgement.prefilling_since_ms is not None for judgement in self.judge.latest.values())
+        suspicious = any(
+            one.prefilling_since_ms is not None or one.phase is Phase.STALLED for one in self.judge.latest.values()
+        )
         return surroundings(self.window, tick, nodes) if suspicious and nodes else Surroundings()
 
     def _mark_absences(self, samples: list[Sample], tick: int) -> None:

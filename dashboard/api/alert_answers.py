@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from alerts.defaults import Tables
@@ -11,18 +12,22 @@ from alerts.machine import Phase, Standing
 from alerts.message import subject
 from alerts.places import Key
 from alerts.record import MATCHERS, Alert, Silence, silenced_by, standings_of
+from alerts.replay import replay
 from alerts.rule import Rule, RuleError
-from alerts.rulebook import Rulebook
+from alerts.rulebook import Rulebook, Table
 from dashboard.api import parameters
 from dashboard.api.parameters import ParameterError
 from dashboard.sources import Sources
 from pipeline import alert_orders
+from pipeline.past import StoredPast
 from storage.alerts import AlertFilter
 
 KNOWN = ("state", "rule", "node", "deployment", "severity", "run", "start", "end", "limit")
 DEFAULT_LIMIT, MOST = 1_000, 10_000
 WAIT_S, LOOK_S = 4.0, 0.05
 """How long an answer waits for the collector to carry an order out, and how often it looks."""
+DAY_MS = 86_400_000
+REPLAY_MS, MOST_REPLAY_MS = 7 * DAY_MS, 92 * DAY_MS
 SILENT = "The collector has not carried this out yet: it is busy, or does not run."
 
 
@@ -196,6 +201,51 @@ def checked(sources: Sources, file: Tables, given: Any) -> dict[str, Any]:
     except RuleError as error:
         return {"problems": error.problems}
     return {"problems": []}
+
+
+def replayed(
+    sources: Sources, file: Tables, name: str, table: Table | None, given: Mapping[str, str]
+) -> dict[str, Any]:
+    """{rule, start, end, fired, per_week, cut}: when a rule would have fired, as it is or with these fields over it."""
+    book = rulebook(sources, file)
+    if table is not None:
+        try:
+            book.apply(name, book.changed(name, table))
+        except RuleError as error:
+            raise ParameterError(f"{str(error)[0].upper()}{str(error)[1:]}.") from error
+    if name not in book.rules:
+        raise ParameterError(f"There is no rule {name}.", 404)
+    start, end = parameters.range_ms(given, sources.now_ms(), REPLAY_MS)
+    parameters.ordered(start, end)
+    if end - start > MOST_REPLAY_MS:
+        raise ParameterError(f"A replay is over {MOST_REPLAY_MS // DAY_MS} days at most.")
+    rule = book.rules[name]
+    with sources.large:
+        found = replay(replace(rule, enabled=True), StoredPast(sources.store, rule, start, end))
+    return {
+        "rule": name,
+        "start": start,
+        "end": end,
+        "fired": [
+            {
+                "key": list(one.key),
+                "subject": subject(rule, one.key),
+                "began": one.began_ms,
+                "fired": one.fired_ms,
+                "ended": one.ended_ms,
+            }
+            for one in found.fired
+        ],
+        "per_week": found.per_week,
+        "cut": found.cut,
+    }
+
+
+def replayed_table(sources: Sources, file: Tables, given: Any) -> dict[str, Any]:
+    """The same of fields that are not saved: {name, table, start, end}."""
+    name, table = _named_table(given)
+    instants = {key: str(given[key]) for key in ("start", "end") if given.get(key) is not None}
+    return replayed(sources, file, name, table, instants)
 
 
 def _named_table(given: Any) -> tuple[str, dict[str, Any]]:

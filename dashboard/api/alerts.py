@@ -57,6 +57,14 @@ def register(routes: Blueprint, sources: Sources, file: Tables) -> None:
     def check_rule() -> Response:
         return _refused() or answer(answers.checked(sources, file, request.get_json()))
 
+    @routes.get("/rules/<name>/replay")
+    def replay_rule(name: str) -> Response:
+        return answer(answers.replayed(sources, file, name, None, arguments(("start", "end"))))
+
+    @routes.post("/rules/replay")
+    def replay_table() -> Response:
+        return _refused() or answer(answers.replayed_table(sources, file, request.get_json()))
+
     @routes.get("/silences")
     def get_silences() -> Response:
         arguments(())
