@@ -77,7 +77,7 @@ def account(channel: str, found: Sequence[Outgoing], now_ms: int) -> Account:
     """How it goes, out of a channel's messages."""
     sent = max((one.tried_ms or 0 for one in found if one.state is State.SENT), default=None)
     wrong = max(
-        (one for one in found if one.error and one.state is not State.SENT),
+        (one for one in found if one.error and one.state not in (State.SENT, State.DROPPED)),
         key=lambda one: one.tried_ms or 0,
         default=None,
     )

@@ -57,8 +57,11 @@ class NoticeStore:
 
     def accounts(self, channels: Iterable[str], now_ms: int) -> dict[str, Account]:
         """How delivery to these channels goes, out of the messages of the last week and those that wait."""
-        found = {one.id: one for one in self.outgoing(since_ms=now_ms - LOOK_BACK_MS)}
-        found |= {one.id: one for one in self.outgoing(state=State.WAITING)}
-        return {
-            name: account(name, [one for one in found.values() if one.channel == name], now_ms) for name in channels
-        }
+        found: dict[str, Account] = {}
+        with self._database.reading() as connection:
+            waiting = notices.find(connection, None, State.WAITING, None)
+            for name in channels:
+                of_channel = [one for one in waiting if one.channel == name]
+                of_channel += notices.newest(connection, name, now_ms - LOOK_BACK_MS)
+                found[name] = account(name, list({one.id: one for one in of_channel}.values()), now_ms)
+        return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, insert, select, update
+from sqlalchemy import Connection, Row, and_, delete, insert, select, update
 from sqlalchemy.sql.dml import Insert
 
 from alerts.notices import Memory, Notice
@@ -82,6 +82,22 @@ def one(connection: Connection, identity: str) -> Outgoing | None:
     """A message by its id."""
     found = connection.execute(select(NOTICE).where(NOTICE.c.id == identity)).first()
     return None if found is None else _outgoing(found)
+
+
+def newest(connection: Connection, channel: str, since_ms: int) -> list[Outgoing]:
+    """Of a channel what was done last, what was taken last, and what was last not taken, each if since then."""
+    is_done = NOTICE.c.state.in_([State.SENT.value, State.GIVEN_UP.value])
+    conditions = (
+        and_(is_done, NOTICE.c.words != text_of(None)),
+        NOTICE.c.state == State.SENT.value,
+        and_(NOTICE.c.error != "", NOTICE.c.state != State.SENT.value, NOTICE.c.state != State.DROPPED.value),
+    )
+    found: list[Outgoing] = []
+    for condition in conditions:
+        query = select(NOTICE).where(NOTICE.c.channel == channel, NOTICE.c.at_ms >= since_ms, condition)
+        row = connection.execute(query.order_by(NOTICE.c.at_ms.desc(), NOTICE.c.id.desc()).limit(1)).first()
+        found += [_outgoing(row)] if row is not None else []
+    return found
 
 
 def add(database: Database, wanted: Outgoing) -> None:

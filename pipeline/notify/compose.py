@@ -14,6 +14,7 @@ from alerts.record import Alert
 from alerts.rule import RANK, Rule, Severity
 from pipeline.notify.web import plain
 from telemetry import formatting
+from telemetry.model import Scope
 
 VERSION = 1
 """Of the JSON; it rises when something that was there is gone, or means another thing."""
@@ -22,6 +23,8 @@ LONGEST_LINE = 600
 ALERT_PAGE = "/alerts/{}"
 TEST = "This is a test: nobody has to do anything. What fires is told here."
 ORDER = {Word.FIRING: 0, Word.STILL: 1, Word.RESOLVED: 2}
+OWNERS = {Scope.ENGINE: Scope.TARGET.value}
+"""An engine's owner is the server it is in; “engine” is which of them."""
 HEADS = {Word.FIRING: "FIRING", Word.STILL: "STILL FIRING", Word.RESOLVED: "RESOLVED"}
 
 
@@ -104,7 +107,7 @@ def alert_json(alert: Alert, word: Word, context: Context) -> dict[str, Any]:
 def labels(alert: Alert) -> dict[str, str]:
     """Whom it is about, by name: {"node": "spark-07", "gpu": "0"}; with the deployment, where one is known."""
     place = PLACES.get(alert.place)
-    names = (place.owner.value, *place.labels) if place is not None else ()
+    names = (OWNERS.get(place.owner, place.owner.value), *place.labels) if place is not None else ()
     found = dict(zip(names, alert.key, strict=False))
     return found | ({"deployment": alert.deployment} if alert.deployment else {})
 

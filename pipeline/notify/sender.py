@@ -31,6 +31,16 @@ Rules = Callable[[], Mapping[str, Rule]]
 log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of an attempt, until the store has it."""
+
+    channel: str
+    state: State
+    error: str = ""
+    next_ms: int | None = None
+
+
 @dataclass
 class Sender:
     """One store's. deliver: sends a message once; UndeliveredError where it was not taken. rules: as they are now.
@@ -44,6 +54,7 @@ class Sender:
     retry: Retry = field(default_factory=Retry)
     _busy: dict[str, Thread] = field(default_factory=dict)
     _told: dict[str, str] = field(default_factory=dict)
+    _unsaid: dict[str, Outcome] = field(default_factory=dict)
 
     def step(self, now_ms: int) -> None:
         """Begin to deliver what is due, of each channel that is not at it. A slow one keeps no other waiting."""
@@ -81,6 +92,8 @@ class Sender:
     def _channel(self, destination: Destination, waiting: Sequence[Outgoing], now_ms: int) -> None:
         """In a thread: the oldest message that still matters, and all tests."""
         try:
+            if self._say_what_came(destination.channel.name):
+                return  # what waits is known anew at the next step
             for test in (one for one in waiting if one.is_test):
                 self._test(destination, test, now_ms)
             left = self._that_matter([one for one in waiting if not one.is_test], now_ms)
@@ -127,10 +140,10 @@ class Sender:
         try:
             self.deliver(destination, made)
         except UndeliveredError as error:
-            self.store.settle_notice(one.id, State.WAITING, str(error), next_ms)
+            self._came(one, Outcome(one.channel, State.WAITING, str(error), next_ms))
             self._tell(destination, str(error))
             return False
-        self.store.settle_notice(one.id, State.SENT)
+        self._came(one, Outcome(one.channel, State.SENT))
         self._tell(destination, "")
         return True
 
@@ -147,9 +160,23 @@ class Sender:
         try:
             said = self.deliver(destination, made)
         except UndeliveredError as error:
-            self.store.settle_notice(one.id, State.FAILED, str(error))
+            self._came(one, Outcome(one.channel, State.FAILED, str(error)))
         else:
-            self.store.settle_notice(one.id, State.SENT, said)
+            self._came(one, Outcome(one.channel, State.SENT, said))
+
+    def _came(self, one: Outgoing, outcome: Outcome) -> None:
+        """Note what came of an attempt. Where the store cannot take it now, it is noted before anything is sent again:
+        a full disk must not make one message a hundred."""
+        self._unsaid[one.id] = outcome
+        self._say_what_came(one.channel)
+
+    def _say_what_came(self, channel: str) -> int:
+        """Bring to the store what it has not got yet of a channel; how much that was."""
+        found = [(identity, one) for identity, one in self._unsaid.items() if one.channel == channel]
+        for identity, one in found:
+            self.store.settle_notice(identity, one.state, one.error, one.next_ms)
+            del self._unsaid[identity]
+        return len(found)
 
     def _tell(self, destination: Destination, problem: str) -> None:
         """Log what changed: a channel that fails, and one that works again."""

@@ -64,8 +64,8 @@ class Teller:
         self._ended |= {alert.id: alert for alert in changed if not alert.firing}
         self._ended = {number: alert for number, alert in self._ended.items() if number in owed}
         present = [*firing, *self._ended.values()]
-        fires = {alert.id for alert in firing}
-        told = [as_told(alert, tick, fires, standings, silences, rules) for alert in present]
+        seen = Seen(tick, {alert.id for alert in firing}, standings, silences, rules, self._names())
+        told = [as_told(alert, seen) for alert in present]
         spoken = Spoken()
         for channel in self.channels:
             before = self._memory(channel)
@@ -77,32 +77,42 @@ class Teller:
                 self._memories[channel.name] = after
         return spoken
 
+    def _names(self) -> set[str]:
+        return {channel.name for channel in self.channels}
+
     def _memory(self, channel: Channel) -> Memory:
         return self._memories.get(channel.name, Memory())
 
 
-def as_told(
-    alert: Alert,
-    tick: int,
-    fires: set[int],
-    standings: Standings,
-    silences: Sequence[Silence],
-    rules: Mapping[str, Rule],
-) -> notices.Alert:
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What is known at a tick. fires: numbers of alerts that fire. channels: names of those there are."""
+
+    tick: int
+    fires: set[int]
+    standings: Standings
+    silences: Sequence[Silence]
+    rules: Mapping[str, Rule]
+    channels: set[str]
+
+
+def as_told(alert: Alert, seen: Seen) -> notices.Alert:
     """An alert as far as telling goes.
 
     Known is what was looked at in this very tick: a rule that cannot be worked out, or an instance of which nothing is
-    heard, carries on what it said last.
+    heard, carries on what it said last. Of a rule's channels those that are not there count for nothing: where none is
+    left, all are told, for an alert that nobody hears of is the worse mistake.
     """
-    standing, rule = standings.get((alert.rule, alert.key)), rules.get(alert.rule)
+    standing, rule = seen.standings.get((alert.rule, alert.key)), seen.rules.get(alert.rule)
+    named = rule.channels if rule is not None else ()
     return notices.Alert(
         alert.id,
         Severity(alert.severity),
         alert.fired_ms,
         alert.ended_ms,
-        caused=alert.cause in fires,
-        silenced=silenced_by(alert, silences, tick) is not None,
+        caused=alert.cause in seen.fires,
+        silenced=silenced_by(alert, seen.silences, seen.tick) is not None,
         acknowledged=alert.acknowledged_ms is not None,
-        known=standing is not None and standing.holds and standing.seen_ms >= tick,
-        channels=rule.channels if rule is not None else (),
+        known=standing is not None and standing.holds and standing.seen_ms >= seen.tick,
+        channels=tuple(name for name in named if name in seen.channels),
     )

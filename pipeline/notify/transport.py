@@ -10,6 +10,7 @@ from pipeline.notify.errors import UndeliveredError
 from pipeline.notify.web import plain, request
 
 LONGEST = 300
+DEFECTS = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 
 
 def deliver(destination: Destination, message: Message) -> str:
@@ -23,6 +24,9 @@ def deliver(destination: Destination, message: Message) -> str:
         raise UndeliveredError(_shown(str(error.strerror or error) or type(error).__name__, hidden)) from None
     except UndeliveredError as error:
         raise UndeliveredError(_shown(str(error), hidden)) from None
+    except DEFECTS as error:
+        # Neither its text nor its trace: both may hold the address.
+        raise UndeliveredError(f"a defect in sending ({type(error).__name__})") from None
     return _shown(said, hidden)
 
 

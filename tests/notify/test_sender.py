@@ -15,6 +15,7 @@ from alerts.outbox import State
 from alerts.record import Silence
 from alerts.rule import Severity
 from pipeline.notify.destination import Destination
+from storage.errors import StoreFull
 from tests.notify.receivers import Hook, hook
 from tests.notify.stage import OPS, START_MS, Watch
 
@@ -259,3 +260,22 @@ def test_old_messages_are_forgotten_and_waiting_ones_are_not(watch: Watch, recei
     watch.tick(watch.fire(2, "spark-02"))
     assert watch.sender.tidy(watch.now_ms + 90 * 86_400_000 + 1) == 1
     assert [one.state for one in watch.store.outgoing()] == [State.WAITING]
+
+
+def test_a_store_that_is_full_makes_no_message_two(
+    watch: Watch, receiver: Hook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What came of an attempt cannot be written for a while: it is written before anything is sent again."""
+    written = watch.store.settle_notice
+
+    def full(*_: object) -> None:
+        raise StoreFull("the disk is full")
+
+    monkeypatch.setattr(watch.store, "settle_notice", full)
+    watch.tick(watch.fire(1, "spark-01"))
+    watch.wait(30)
+    assert len(receiver.got) == 1
+    monkeypatch.setattr(watch.store, "settle_notice", written)
+    watch.wait(30)
+    assert len(receiver.got) == 1
+    assert [one.state for one in watch.store.outgoing()] == [State.SENT]

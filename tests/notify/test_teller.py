@@ -1,0 +1,179 @@
+"""What an alert is as far as telling goes, what is still owed to channels, and the words of messages."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from alerts.machine import Phase, Standing
+from alerts.notices import Channel, Memory, Told, Word
+from alerts.outbox import OVERDUE_MS, Account, ChannelMemory, Outgoing, State, account, told_json, told_of, words_of
+from alerts.record import Alert, Silence
+from pipeline.notify.compose import Context, labels, message, title
+from pipeline.notify.teller import Seen, Teller, as_told
+from tests.notify.stage import RULES
+from tests.notify.test_transport import HOT
+
+NOW = 1_790_000_065_000
+HOLDS = Standing(Phase.FIRING, 0, 0, seen_ms=NOW, holds=True)
+WHERE = (HOT.rule, HOT.key)
+
+
+def seen(**more: object) -> Seen:
+    usual = Seen(NOW, {7}, {WHERE: HOLDS}, (), RULES, {"ops", "night"})
+    return replace(usual, **more)  # type: ignore[arg-type]
+
+
+def test_an_alert_that_is_simply_there() -> None:
+    found = as_told(HOT, seen())
+    assert (found.id, found.severity.value, found.fired_ms, found.over_ms) == (7, "warning", HOT.fired_ms, None)
+    assert (found.caused, found.silenced, found.acknowledged, found.known, found.channels) == (
+        False,
+        False,
+        False,
+        True,
+        (),
+    )
+
+
+@pytest.mark.parametrize(
+    ("alert", "change", "field", "value"),
+    [
+        ({"cause": 3}, {"fires": {3, 7}}, "caused", True),
+        ({"cause": 3}, {}, "caused", False),
+        ({}, {"silences": (Silence(1, 0, NOW + 1),)}, "silenced", True),
+        ({}, {"silences": (Silence(1, 0, NOW),)}, "silenced", False),
+        ({}, {"silences": (Silence(1, 0, NOW + 1, node="spark-08"),)}, "silenced", False),
+        ({"acknowledged_ms": 0}, {}, "acknowledged", True),
+        ({}, {"standings": {}}, "known", False),
+        ({}, {"standings": {WHERE: replace(HOLDS, holds=False)}}, "known", False),
+        ({}, {"standings": {WHERE: replace(HOLDS, seen_ms=NOW - 1)}}, "known", False),
+        ({}, {"rules": {}}, "channels", ()),
+    ],
+)
+def test_what_changes_telling(alert: dict[str, object], change: dict[str, object], field: str, value: object) -> None:
+    assert getattr(as_told(replace(HOT, **alert), seen(**change)), field) == value  # type: ignore[arg-type]
+
+
+def test_channels_that_are_not_there_leave_nobody_out() -> None:
+    def channels(*named: str) -> tuple[str, ...]:
+        return as_told(HOT, seen(rules={HOT.rule: replace(RULES[HOT.rule], channels=named)})).channels
+
+    assert channels("night", "gone") == ("night",)
+    assert channels("gone") == ()
+
+
+def test_what_is_owed_is_what_a_channel_that_wants_ends_heard_begin() -> None:
+    told = {1: Told(Word.FIRING, 5), 2: Told(Word.RESOLVED, 6), 3: Told(Word.STILL, 7)}
+    for channel, owed in (
+        (Channel("ops"), {1, 3}),
+        (Channel("ops", resolved=False), set()),
+        (Channel("ops", enabled=False), set()),
+        (Channel("other"), set()),
+    ):
+        teller = Teller([channel])
+        teller.resume([ChannelMemory("ops", Memory(told))], lambda _: None)
+        assert teller.owed() == owed
+
+
+def test_without_channels_nothing_is_kept() -> None:
+    spoken = Teller().tick(NOW, [HOT], [HOT], {}, [], RULES)
+    assert (spoken.notices, spoken.memories) == ([], [])
+
+
+def test_what_is_kept_comes_back() -> None:
+    told = {3: Told(Word.STILL, 7), 1: Told(Word.FIRING, 5)}
+    assert told_json(told) == [[1, "firing", 5], [3, "still firing", 7]]
+    assert told_of(told_json(told)) == told
+    assert words_of(None) is None
+
+
+OVER = replace(HOT, id=8, ended_ms=HOT.fired_ms + 90_000, ended="it is well again")
+CLUSTER = Alert(9, "channel_failing", "A channel fails", "cluster", (), "critical", "", 0, 1000, "the cluster: bad")
+
+
+def test_titles() -> None:
+    assert title([(OVER, Word.RESOLVED)]) == "Resolved: GPU hot on spark-07 (warning)"
+    assert title([(HOT, Word.STILL)]) == "Still firing: GPU hot on spark-07 (warning)"
+    assert title([(CLUSTER, Word.FIRING)]) == "Firing: A channel fails (critical)"
+    assert title([(CLUSTER, Word.FIRING), (HOT, Word.FIRING), (OVER, Word.RESOLVED)]) == (
+        "3 alerts: 2 firing, 1 resolved; first A channel fails on the cluster"
+    )
+    assert "\n" not in title([(replace(HOT, title="a\r\nBcc: b"), Word.FIRING)])
+
+
+def test_labels_name_the_instance() -> None:
+    assert labels(CLUSTER) == {}
+    engine = replace(HOT, place="engine", key=("head", "0", "m"), deployment="")
+    assert labels(engine) == {"target": "head", "engine": "0", "model": "m"}
+    assert labels(replace(HOT, place="deployment", key=("kimi",))) == {"deployment": "kimi"}
+    assert labels(replace(HOT, place="mount", key=("a", "/"), deployment="")) == {"node": "a", "mount": "/"}
+    assert labels(replace(HOT, place="gone", deployment="")) == {}
+
+
+def test_a_long_message_says_how_much_is_left_out() -> None:
+    alerts = {number: replace(HOT, id=number) for number in range(40)}
+    wanted = Outgoing("x", "ops", NOW, tuple((number, Word.FIRING) for number in range(40)))
+    found = message(wanted, alerts, Context("http://hub:8050/"), 1_900)
+    assert found is not None
+    assert len(found.body) <= 1_900
+    paragraphs = found.body.split("\n\n")
+    assert paragraphs[-1] == f"… and {40 - len(paragraphs) + 1} more: http://hub:8050/alerts"
+    assert len(paragraphs) > 5
+    assert len(found.payload["alerts"]) == 40
+
+
+def test_paragraphs() -> None:
+    rules = {HOT.rule: replace(RULES[HOT.rule], runbook="https://wiki/hot")}
+    wanted = Outgoing("x", "ops", NOW, ((8, Word.RESOLVED), (7, Word.FIRING), (99, Word.FIRING)))
+    found = message(wanted, {7: HOT, 8: OVER}, Context("http://hub:8050", rules), 9_000)
+    assert found is not None
+    assert found.bad
+    assert found.body == (
+        "FIRING (warning): spark-07, GPU 0: GPU hot (GPU temperature 86.0 °C), for 1m 0s\n"
+        "since 2026-09-21 14:13:20 UTC, fired 2026-09-21 14:14:20 UTC\n"
+        "Runbook: https://wiki/hot\n"
+        "http://hub:8050/alerts/7\n\n"
+        "RESOLVED (warning): spark-07, GPU 0: GPU hot (GPU temperature 86.0 °C), for 1m 0s\n"
+        "it is well again, 2026-09-21 14:15:50 UTC; it fired for 1m 30s\n"
+        "http://hub:8050/alerts/8"
+    )
+    assert [one["runbook"] for one in found.payload["alerts"]] == ["https://wiki/hot"] * 2
+    assert message(replace(wanted, words=((99, Word.FIRING),)), {}, Context(), 9_000) is None
+    over = message(replace(wanted, words=((8, Word.RESOLVED),)), {8: OVER}, Context(), 9_000)
+    assert over is not None
+    assert not over.bad
+
+
+def outgoing(state: State, at_ms: int, error: str = "", *, test: bool = False, tried_ms: int | None = None) -> Outgoing:
+    words = None if test else ((1, Word.FIRING),)
+    return Outgoing(f"{state.value}{at_ms}", "ops", at_ms, words, state, 1, 0, tried_ms or at_ms, error)
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        ([], Account("ops")),
+        ([outgoing(State.SENT, 5)], Account("ops", 5)),
+        ([outgoing(State.WAITING, NOW - OVERDUE_MS)], Account("ops", waiting=1)),
+        ([outgoing(State.WAITING, NOW - OVERDUE_MS - 1)], Account("ops", waiting=1, failing=True)),
+        ([outgoing(State.WAITING, NOW, "no")], Account("ops", None, "no", NOW, 1, True)),
+        ([outgoing(State.WAITING, 5, test=True)], Account("ops")),
+        ([outgoing(State.FAILED, 5, "no", test=True)], Account("ops", None, "no", 5)),
+        ([outgoing(State.DROPPED, 5, "gone")], Account("ops")),
+        ([outgoing(State.SENT, 5, "taken", test=True)], Account("ops", 5)),
+        ([outgoing(State.GIVEN_UP, 5, "no"), outgoing(State.SENT, 4)], Account("ops", 4, "no", 5, failing=True)),
+        ([outgoing(State.GIVEN_UP, 5, "no"), outgoing(State.SENT, 6)], Account("ops", 6, "no", 5)),
+    ],
+)
+def test_how_a_channel_does(found: list[Outgoing], expected: Account) -> None:
+    assert account("ops", found, NOW) == expected
+
+
+@pytest.mark.parametrize(
+    ("next_ms", "tried_ms", "due"),
+    [(NOW, None, True), (NOW + 1, 5, False), (NOW + 1, NOW, False), (NOW + 1, NOW + 1, True)],
+)
+def test_when_a_message_is_due(next_ms: int, tried_ms: int | None, due: bool) -> None:
+    assert Outgoing("x", "ops", 0, None, next_ms=next_ms, tried_ms=tried_ms).due(NOW) is due
