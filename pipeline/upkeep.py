@@ -16,6 +16,7 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from alerts.given import CHANNELS_FAILING, STORE_FILL
 from alerts.slow import work_out
 from pipeline import fill
+from pipeline.alert_evidence import Evidence
 from pipeline.config import Keep
 from pipeline.keeper import Keeper, Ranges, nothing_pinned
 from pipeline.sampler import Sampler
@@ -32,6 +33,7 @@ ROOM_EVERY_S = 30
 TELL_EVERY_S = 600
 RUNS_EVERY_S = 5
 SLOW_EVERY_S = 60
+EVIDENCE_EVERY_S = 30
 CHANNELS_EVERY_S = 5
 PAUSE_S = 0.2
 """Between two targets, so that sealing many never takes a core for long."""
@@ -68,6 +70,7 @@ class Upkeep:
         self._keep = keep
         self._keeper = Keeper(store, keep, self._say, kept)
         self._settler = Settler(store)
+        self._evidence = Evidence(store)
         self._turn = asyncio.Lock()
         self._watching: asyncio.Task[None] | None = None
         self._slow: set[str] = set()
@@ -85,6 +88,7 @@ class Upkeep:
         self.every(RUNS_EVERY_S, "the working out of runs", self.settle)
         self.every(CHANNELS_EVERY_S, "the look at channels", self.look_at_channels, at_once=True)
         self.every(SLOW_EVERY_S, "the long look of alert rules", self.look_far, at_once=True)
+        self.every(EVIDENCE_EVERY_S, "the keeping of alerts' evidence", self.keep_evidence)
         self._scheduler.start()
         self._watching = asyncio.get_running_loop().create_task(self._watch())
 
@@ -168,6 +172,11 @@ class Upkeep:
         found = await self._guarded("channels", self._store.accounts, names, now_ms) if names else {}
         if found is not None:
             hub.lookout.givens.tell(CHANNELS_FAILING.name, float(sum(one.failing for one in found.values())))
+
+    async def keep_evidence(self) -> None:
+        """Keep what was around alerts that fired."""
+        rules = dict(self._sampler.hub.alarms.rulebook.rules)
+        await self._guarded("evidence of alerts", self._evidence.keep, rules, self._now_ms())
 
     async def look_far(self) -> None:
         """Work out what rules read over hours and days."""
