@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -26,9 +26,14 @@ class Turn:
 
 @dataclass
 class Book:
-    """by_rule: where every instance stands that is not simply inactive."""
+    """by_rule: where every instance stands that is not simply inactive.
+
+    hold_ms: a tick speaks for as long at most, where that is longer than a rule's timing has it: of collectors that
+    look more rarely than every few seconds.
+    """
 
     by_rule: dict[str, dict[Key, Standing]] = field(default_factory=dict)
+    hold_ms: int = 0
 
     @property
     def standings(self) -> dict[tuple[str, Key], Standing]:
@@ -56,10 +61,11 @@ class Book:
         if not moving:
             return []
         clears = 1.0 - holds if rule.clear_condition is None else truth(rule.clear_condition, rule.place, view, keys)
+        timing = replace(rule.timing, hold_ms=max(rule.timing.hold_ms, self.hold_ms))
         turns: list[Turn] = []
         for at in moving:
             before = under_way.get(keys[at], NEW)
-            after, changes = advance(before, view.ticks, holds[at], clears[at], rule.timing)
+            after, changes = advance(before, view.ticks, holds[at], clears[at], timing)
             self._keep(rule.name, keys[at], after)
             turns += [Turn(rule.name, keys[at], change) for change in changes]
         return turns

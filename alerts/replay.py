@@ -51,10 +51,10 @@ class Past(Protocol):
         """What could be read at the ticks of a slice."""
 
 
-def replay(rule: Rule, past: Past) -> Replayed:
+def replay(rule: Rule, past: Past, hold_ms: int = 0) -> Replayed:
     """When a rule would have fired, as if it was on. A slice that is surely quiet is not read while nothing is under
-    way: what follows from it is nothing."""
-    book, going, found = Book(), dict[Key, Fired](), list[Fired]()
+    way: what follows from it is nothing. hold_ms: see `Book`."""
+    book, going, found = Book(hold_ms=hold_ms), dict[Key, Fired](), list[Fired]()
     start = end = None
     for low, high in past.slices():
         start, end = low if start is None else start, high

@@ -25,6 +25,7 @@ from pipeline.inbox import Asked
 from storage.alerts import AlertFilter
 from storage.records import Done
 from storage.store import Store
+from telemetry.counters import NOMINAL_PER_GAP
 
 WELL, CHANGED, OFF, GONE = "it is well again", "the rule was changed", "the rule was switched off", "the rule is gone"
 """Why an alert is over."""
@@ -44,11 +45,14 @@ class Raised:
 
 
 class Alarms:
-    """All rules of a collector. numbers: the last of an alert, of a change and of a silence."""
+    """All rules of a collector. numbers: the last of an alert, of a change and of a silence. interval_ms: between two
+    ticks."""
 
-    def __init__(self, rulebook: Rulebook, numbers: tuple[int, int, int] = (0, 0, 0)) -> None:
+    def __init__(
+        self, rulebook: Rulebook, numbers: tuple[int, int, int] = (0, 0, 0), interval_ms: float = 1000.0
+    ) -> None:
         self.rulebook = rulebook
-        self.book = Book()
+        self.book = Book(hold_ms=round(NOMINAL_PER_GAP * interval_ms))
         self.open: dict[Firing, Alert] = {}
         self.silences: dict[int, Silence] = {}
         self._alert, self._change, self._silence = numbers
@@ -264,8 +268,8 @@ def _signature(standings: Mapping[Key, Standing]) -> tuple[object, ...]:
     )
 
 
-def alarms_of(store: Store, rulebook: Rulebook, now_ms: int) -> Alarms:
+def alarms_of(store: Store, rulebook: Rulebook, now_ms: int, interval_ms: float = 1000.0) -> Alarms:
     """Those that go on where the store ends."""
-    found = Alarms(rulebook, store.alert_numbers())
+    found = Alarms(rulebook, store.alert_numbers(), interval_ms)
     found.resume(store.alerts(AlertFilter(firing=True)), store.standings(), store.silences(now_ms))
     return found

@@ -91,7 +91,7 @@ def build(config: CollectorConfig, store: Store, clock: HubClock, monotonic: Cal
     for fact in store.facts():
         if fact.target in names and fact.end_ms is None:
             hub.remember_fact(fact.target, fact.name, fact.value, fact.start_ms)
-    resume_alarms(hub, store, config.alerts, round(clock.at(monotonic() * 1000.0)))
+    resume_alarms(hub, store, config.alerts, round(clock.at(monotonic() * 1000.0)), config.interval_s * 1000)
     for target in targets:
         target.read_up_to = hub.fact(target.name, READ_FACT)
     return Sampler(targets, hub, Writer(store), clock, config.interval_s, monotonic, desk, Inbox(store), pulse)

@@ -41,6 +41,11 @@ class StoredPast:
         self.rule = replace(self.rule, enabled=True)
         self._memory = Memory()
 
+    @property
+    def hold_ms(self) -> int:
+        """For how long a tick speaks at most."""
+        return round(NOMINAL_PER_GAP * min((one.interval_ms for one in self.store.targets()), default=1000))
+
     def slices(self) -> Iterable[tuple[int, int]]:
         """Hours, the first and the last in part."""
         extent = self.store.extent()
@@ -95,8 +100,8 @@ class StoredPast:
         if not count:
             return Extent(np.inf, -np.inf, 0.0, many=False)
         gained = float(np.nansum(np.maximum(summaries.gain[:, columns], 0.0)))
-        least = np.fmin.reduce(summaries.minimum[:, columns], axis=None)
-        largest = np.fmax.reduce(summaries.maximum[:, columns], axis=None)
+        least = np.fmin.reduce(np.ravel(summaries.minimum[:, columns]))
+        largest = np.fmax.reduce(np.ravel(summaries.maximum[:, columns]))
         return Extent(float(least), float(largest), gained, len(summaries.series) > 1)
 
     # What samples say -------------------------------------------------------------------------------------------------

@@ -15,12 +15,14 @@ from telemetry.catalog import cluster
 from telemetry.states import TargetState
 
 
-def resume_alarms(hub: Hub, store: Store, file: Mapping[str, Mapping[str, Any]], now_ms: int) -> None:
+def resume_alarms(
+    hub: Hub, store: Store, file: Mapping[str, Mapping[str, Any]], now_ms: int, interval_ms: float
+) -> None:
     """Rules as people left them, where their instances stood, silences, and the samples that windows reach back to."""
     rulebook = Rulebook(file, store.rule_changes())
     for problem in rulebook.problems:
         hub.note_event(cluster.CLUSTER_TARGET, "alerts", problem, now_ms)
-    hub.alarms = alarms_of(store, rulebook, now_ms)
+    hub.alarms = alarms_of(store, rulebook, now_ms, interval_ms)
     hub.lookout.read(rulebook.rules.values())
     hub.lookout.warm(store, now_ms)
     hub.teller.resume(store.memories(), store.alert)

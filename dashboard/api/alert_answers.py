@@ -221,7 +221,8 @@ def replayed(
         raise ParameterError(f"A replay is over {MOST_REPLAY_MS // DAY_MS} days at most.")
     rule = book.rules[name]
     with sources.large:
-        found = replay(replace(rule, enabled=True), StoredPast(sources.store, rule, start, end))
+        past = StoredPast(sources.store, rule, start, end)
+        found = replay(replace(rule, enabled=True), past, past.hold_ms)
     return {
         "rule": name,
         "start": start,
