@@ -29,6 +29,8 @@ def main(settings: Settings, options: Mapping[str, Any]) -> int:
         return REFUSED if isinstance(error, StoreTaken) else FAILED
     line.end()
     print(f"restored from {options['file']}; {summary(done.report)}")
+    if done.version != done.report.version:
+        print(f"The backup's tables were of version {done.version}; the store's are of version {done.report.version}.")
     if done.aside is not None:
         print(f"What stood there is kept: {done.aside}")
     return 0

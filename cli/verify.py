@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
@@ -13,9 +12,9 @@ import orjson
 
 from cli.progress import Line
 from settings import Settings
+from storage import schema
 from storage.errors import StoreError
-from storage.store import open_store
-from storage.verify import Report
+from storage.verify import Report, verify_at
 from storage.verify_hour import Fault
 
 BROKEN = 1
@@ -24,20 +23,15 @@ REFUSED = 2
 
 def main(settings: Settings, options: Mapping[str, Any]) -> int:
     """0 when everything is as it should be, 1 when something is broken, 2 when the store cannot be opened."""
-    try:
-        store = open_store(settings.store, writer=False, now_ms=time.time_ns() // 1_000_000)
-    except StoreError as error:
-        print(error, file=sys.stderr)
-        return REFUSED
     line = Line()
     try:
-        report = store.verify(partial(line.tell, "verified"))
+        report = verify_at(settings.store, partial(line.tell, "verified"))
     except StoreError as error:
+        line.end()
         print(error, file=sys.stderr)
         return REFUSED
     finally:
         line.end()
-        store.close()
     if options.get("json"):
         print(orjson.dumps(as_json(report)).decode())
     else:
@@ -48,15 +42,19 @@ def main(settings: Settings, options: Mapping[str, Any]) -> int:
 def summary(report: Report) -> str:
     """What was looked at, and whether it is whole."""
     looked = f"{report.hours:,} sealed hours, {report.chunks:,} chunks, {report.rows:,} rows"
+    if report.version != schema.VERSION:
+        looked += f"; of version {report.version} of the tables, which the collector brings to {schema.VERSION}"
     if not report.faults:
         return f"sound: {looked}"
     return f"{len(report.faults)} faults; all else is readable: {looked}"
 
 
 def as_json(report: Report) -> dict[str, Any]:
-    """The report for scripts: {ok, hours, chunks, rows, faults: [{kind, text, target, metric, labels, hour}]}."""
+    """The report for scripts: {ok, version, hours, chunks, rows, faults}, a fault {kind, text, target, metric, labels,
+    hour}."""
     return {
         "ok": not report.faults,
+        "version": report.version,
         "hours": report.hours,
         "chunks": report.chunks,
         "rows": report.rows,

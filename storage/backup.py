@@ -21,7 +21,7 @@ from urllib.parse import quote
 from storage import migrations, schema
 from storage.database import Database
 from storage.errors import StoreBroken, StoreError, StoreFull, StoreNewer
-from storage.sqlite import BESIDE, Sqlite, path_of
+from storage.sqlite import BESIDE, MEND, Sqlite, path_of
 from storage.verify import Pause, Report, verify
 
 STEP_PAGES = 128
@@ -62,7 +62,8 @@ def back_up(url: str, path: Path, *, force: bool = False, progress: Told = nobod
         raise StoreError(f"{path} is the store itself: name another file")
     with _part(path) as part:
         rows = _copy(source, part, progress, pause)
-        report, secrets = _looked_at(part, rows, progress, pause)
+        secrets = _refuse_damaged(part, rows)
+        report = _verified(part, progress, pause)
         if report.faults:
             raise StoreBroken(
                 f"the copy is not sound, and was not kept: {report.faults[0].text}; run verify on the store"
@@ -135,8 +136,9 @@ def _counts(connection: sqlite3.Connection) -> dict[str, int]:
     }
 
 
-def _looked_at(part: Path, rows: Mapping[str, int], progress: Told, pause: Pause) -> tuple[Report, tuple[str, ...]]:
-    """Whether a copy is whole: the file, the rows, and every number in them, as far as this version knows them."""
+def _refuse_damaged(part: Path, rows: Mapping[str, int]) -> tuple[str, ...]:
+    """StoreBroken for a file that is not whole or has not these rows, StoreNewer for one that is not known here; what
+    of it is secret."""
     try:
         with closing(_open(part)) as connection:
             for (text,) in connection.execute("PRAGMA integrity_check(1)"):
@@ -150,13 +152,30 @@ def _looked_at(part: Path, rows: Mapping[str, int], progress: Told, pause: Pause
         raise StoreBroken(f"the copy does not hold what was copied: {found} rows in place of {dict(rows)}")
     if version > schema.VERSION:
         raise StoreNewer(f"a newer version of this program wrote it (schema {version}): update this one")
-    if version < schema.VERSION:
-        return Report(), secrets  # the collector brings it forward
+    return secrets
+
+
+def _verified(part: Path, progress: Told, pause: Pause) -> Report:
+    """Every number of a copy, of whichever version it is."""
     database = Database(str(part), writer=False, busy_ms=2000)
     try:
-        return verify(database, partial(progress, "verified"), pause), secrets
+        return verify(database, partial(progress, "verified"), pause)
     finally:
         database.close()
+
+
+def _bring_forward(part: Path, now_ms: int) -> int:
+    """Make a copy one of this version; the version that it had."""
+    found = version_of(part)
+    if found < schema.VERSION:
+        database = Database(str(part), writer=True, busy_ms=2000)
+        try:
+            migrations.bring_up_to_date(database, writer=True, now_ms=now_ms)
+        finally:
+            database.close()
+        with closing(_open(part)) as connection:
+            connection.execute("PRAGMA journal_mode = DELETE").close()  # one file again
+    return found
 
 
 def version_of(path: Path) -> int:
@@ -203,12 +222,15 @@ class Restored:
     rows: Mapping[str, int]
     aside: Path | None
     report: Report
+    version: int
+    """Of the backup's tables; the store has this program's."""
 
 
 def restore(url: str, backup: Path, now_ms: int, *, progress: Told = nobody, pause: Pause = time.sleep) -> Restored:
     """Put a copy of a backup in the place of the store at this URL, and keep what was there beside it.
 
-    StoreTaken while a collector writes to it; StoreError for a backup that is not whole, which changes nothing.
+    A backup of an older version is brought to this one in the copy, and verified as it will be used. StoreTaken while
+    a collector writes to the store; StoreError for a backup that is not whole, which changes nothing.
     """
     store = _file_of(url)
     if not backup.is_file():
@@ -220,15 +242,21 @@ def restore(url: str, backup: Path, now_ms: int, *, progress: Told = nobody, pau
     try:
         dialect.claim()  # no collector begins meanwhile
         with _part(store) as part:
-            rows = _copy(backup.absolute(), part, progress, pause)
-            report, _ = _looked_at(part, rows, progress, pause)
-            if report.faults:
-                raise StoreBroken(f"{backup} is not sound, and nothing was changed: {report.faults[0].text}")
+            try:
+                rows = _copy(backup.absolute(), part, progress, pause)
+                _refuse_damaged(part, rows)
+                version = _bring_forward(part, now_ms)
+                report = _verified(part, progress, pause)
+                if report.faults:
+                    raise StoreBroken(report.faults[0].text)
+            except StoreBroken as error:
+                why = str(error).replace(MEND, "")
+                raise StoreBroken(f"{backup} is not sound, and nothing was changed: {why}") from error
             aside = _set_aside(store, now_ms)
             _put(part, store)
     finally:
         dialect.release()
-    return Restored(rows, aside, report)
+    return Restored(rows, aside, report, version)
 
 
 def _set_aside(store: Path, now_ms: int) -> Path | None:

@@ -165,16 +165,22 @@ def version_of(connection: Connection) -> int | None:
     raise StoreBroken("this database belongs to another program: name another file")
 
 
-def bring_up_to_date(
-    database: Database, *, writer: bool, now_ms: int, steps: Mapping[int, Step] = STEPS, version: int = schema.VERSION
-) -> None:
-    """Create or migrate (writer), or refuse: StoreNewer, StoreNotReady, StoreBroken."""
+def known_version(database: Database, version: int = schema.VERSION) -> int | None:
+    """The same of a database; StoreNewer where it is one that this program does not know."""
     with database.reading() as connection:
         found = version_of(connection)
     if found is not None and found > version:
         raise StoreNewer(
             f"a newer version of this program wrote the store (schema {found}, this one knows {version}): update it"
         )
+    return found
+
+
+def bring_up_to_date(
+    database: Database, *, writer: bool, now_ms: int, steps: Mapping[int, Step] = STEPS, version: int = schema.VERSION
+) -> None:
+    """Create or migrate (writer), or refuse: StoreNewer, StoreNotReady, StoreBroken."""
+    found = known_version(database, version)
     if found == version:
         return
     if not writer:

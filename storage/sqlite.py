@@ -44,13 +44,15 @@ LOOK_S = 0.05
 
 PRIMARY = 0xFF
 """The low byte of a SQLite error code is its class."""
+MEND = ": restore a backup"
+"""Advice about a damaged store; of no use about the backup itself."""
 ERRORS: dict[int, tuple[type[errors.StoreError], str]] = {
     sqlite3.SQLITE_BUSY: (errors.StoreBusy, "another process holds the store {path} locked"),
     sqlite3.SQLITE_LOCKED: (errors.StoreBusy, "another connection holds the store {path} locked"),
     sqlite3.SQLITE_FULL: (errors.StoreFull, "there is no room left for the store {path}: free some disk space"),
     sqlite3.SQLITE_READONLY: (errors.StoreReadOnly, "the store {path} cannot be written: check owner and mode"),
     sqlite3.SQLITE_NOTADB: (errors.StoreBroken, "{path} is not a database: name another file"),
-    sqlite3.SQLITE_CORRUPT: (errors.StoreBroken, "the database {path} is damaged: restore a backup"),
+    sqlite3.SQLITE_CORRUPT: (errors.StoreBroken, f"the database {{path}} is damaged{MEND}"),
     sqlite3.SQLITE_CANTOPEN: (errors.StoreError, "the store {path} cannot be opened: check owner, mode and directory"),
 }
 

@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 
-from sqlalchemy import BigInteger, Connection, Select, func, select
+from sqlalchemy import BigInteger, Connection, Select, func, inspect, select
 
 from storage import days, schema
 from storage.codec import unpack
 from storage.database import Database
 from storage.days import DAY
-from storage.errors import StoreBroken
+from storage.errors import StoreBroken, StoreNotReady
+from storage.migrations import known_version, version_of
 from storage.read import HOT
 from storage.sealed import CHUNK, CLOCK, parts
 from storage.verify_hour import Fault, Hour, Known
@@ -39,6 +40,8 @@ class Report:
     hours: int = 0
     chunks: int = 0
     rows: int = 0
+    version: int = schema.VERSION
+    """Of the tables, as they were looked at."""
     faults: list[Fault] = field(default_factory=list)
 
 
@@ -49,12 +52,27 @@ def nobody(_done: int, _of: int) -> None:
 def verify(database: Database, progress: Progress = nobody, pause: Pause = time.sleep) -> Report:
     """Look at everything: the file itself, references, packed rows, clocks, and chunks against their summaries."""
     look = _Look(database, pause)
+    look.guarded(look.tables)
     look.guarded(look.file)
     look.guarded(look.references)
     look.guarded(look.rows)
     look.guarded(partial(look.hours, progress))
     look.guarded(look.days)
     return look.report
+
+
+def verify_at(url: str, progress: Progress = nobody) -> Report:
+    """The same of the store at this URL as it stands, also where an older version of this program wrote it.
+
+    StoreNotReady where there is none, StoreNewer where a newer version wrote it, StoreBroken for another program's.
+    """
+    database = Database(url, writer=False, busy_ms=2000)
+    try:
+        if known_version(database) is None:
+            raise StoreNotReady("the store is empty: start the collector, which prepares it")
+        return verify(database, progress)
+    finally:
+        database.close()
 
 
 class _Look:
@@ -64,6 +82,7 @@ class _Look:
         self._database = database
         self._known = Known()
         self._pause = pause
+        self._tables = frozenset(schema.tables.tables)
         self.report = Report()
 
     def guarded(self, part: Callable[[], None]) -> None:
@@ -76,6 +95,12 @@ class _Look:
     def _found(self, fault: Fault) -> None:
         if fault not in self.report.faults:
             self.report.faults.append(fault)
+
+    def tables(self) -> None:
+        """What there is to look at: an older version has fewer tables, those that it has are as they are now."""
+        with self._database.reading() as connection:
+            self._tables = frozenset(inspect(connection).get_table_names())
+            self.report.version = version_of(connection) or schema.VERSION
 
     def file(self) -> None:
         """What the database says of itself."""
@@ -92,10 +117,12 @@ class _Look:
                 for one in sorted(set(ids) - known.keys()):
                     self._found(Fault("layout", f"layout {number} of {target} holds an unknown series: {one}", target))
             for name, column in (("chunk", CHUNK.series), ("offset", schema.offset.c.series), ("day", DAY.series)):
+                if name not in self._tables:
+                    continue
                 used = set(connection.scalars(select(column).distinct()))
                 for one in sorted(used - known.keys())[:MOST]:
                     self._found(Fault(name, f"an unknown series has {name}s: {one}"))
-            for number, hour in connection.execute(_without_clock()).all():
+            for number, hour in connection.execute(_without_clock()).all() if "chunk" in self._tables else ():
                 series = known[number]
                 self._found(Fault("chunk", "a chunk without a clock", series.target, series, hour))
 
@@ -131,6 +158,8 @@ class _Look:
 
     def days(self) -> None:
         """Whether days say what their hours do."""
+        if "day" not in self._tables:
+            return
         with self._database.reading() as connection:
             found = list(connection.scalars(select(DAY.day).distinct().order_by(DAY.day)))
             numbers = sorted(self._known.series)
@@ -146,6 +175,8 @@ class _Look:
 
     def hours(self, progress: Progress) -> None:
         """Clocks and chunks, an hour of a target at a time."""
+        if "clock" not in self._tables:
+            return
         with self._database.reading() as connection:
             found = connection.execute(select(CLOCK.target, CLOCK.hour).order_by(CLOCK.hour, CLOCK.target)).all()
         for done, (target, hour) in enumerate(found, start=1):

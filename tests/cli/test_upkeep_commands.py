@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from cli.main import main
 from cli.progress import Line
+from storage import schema
 from storage.store import open_store
 from telemetry.summary import HOUR_MS
+from tests.storage.first_version import unpacked
 from tests.storage.worlds import NOW, write
 
 LATER = NOW + 10 * HOUR_MS
@@ -46,7 +50,7 @@ def test_a_sound_store(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr() == ("sound: 1 sealed hours, 2 chunks, 3 rows\n", "")
     assert run("verify", "--json") == 0
     told = json.loads(capsys.readouterr().out)
-    assert told == {"ok": True, "hours": 1, "chunks": 2, "rows": 3, "faults": []}
+    assert told == {"ok": True, "version": schema.VERSION, "hours": 1, "chunks": 2, "rows": 3, "faults": []}
 
 
 def test_a_broken_chunk_is_named(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -106,6 +110,50 @@ def test_backup_and_restore(store: Path, capsys: pytest.CaptureFixture[str]) -> 
     capsys.readouterr()
     assert run("restore", "copy.db") == 0
     assert len(capsys.readouterr().out.splitlines()) == 1
+
+
+OLD = f"3,040 rows; of version 1 of the tables, which the collector brings to {schema.VERSION}"
+
+
+def test_a_store_of_an_older_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    unpacked(tmp_path / "store.db")
+    assert run("verify") == 0
+    assert capsys.readouterr() == (f"sound: 0 sealed hours, 0 chunks, {OLD}\n", "")
+    assert run("verify", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["version"] == 1
+    with closing(sqlite3.connect("store.db")) as connection:
+        connection.execute("UPDATE hot SET data = '[1]' WHERE rowid = 1")
+        connection.commit()
+    assert run("verify") == 1
+    *faults, last = capsys.readouterr().out.splitlines()
+    assert [fault.split(":")[0] for fault in faults] == ["row"]
+    assert last == f"1 faults; all else is readable: 0 sealed hours, 0 chunks, {OLD}"
+    unpacked(tmp_path / "store.db")
+    assert run("backup", "copy.db") == 0
+    assert OLD in capsys.readouterr().out
+    assert run("restore", "copy.db") == 0
+    assert capsys.readouterr().out.splitlines()[:2] == [
+        "restored from copy.db; sound: 0 sealed hours, 0 chunks, 3,040 rows",
+        f"The backup's tables were of version 1; the store's are of version {schema.VERSION}.",
+    ]
+
+
+def test_an_empty_or_a_newer_store_is_not_verified(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("store.db").touch()
+    assert run("verify") == 2
+    assert capsys.readouterr().err == "the store is empty: start the collector, which prepares it\n"
+    made = open_store("store.db", writer=True, now_ms=NOW)
+    with made._database.writing() as connection:
+        connection.exec_driver_sql(f"UPDATE meta SET value = '{schema.VERSION + 1}' WHERE key = 'schema'")
+    made.close()
+    assert run("verify") == 2
+    assert "a newer version of this program wrote the store" in capsys.readouterr().err
 
 
 def test_a_backup_says_that_it_holds_secrets(store: Path, capsys: pytest.CaptureFixture[str]) -> None:

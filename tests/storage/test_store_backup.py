@@ -17,6 +17,7 @@ from storage.errors import StoreBroken, StoreError, StoreFull, StoreNewer, Store
 from storage.records import Absence, Batch, Event, Fact, Offset, Row
 from storage.store import Store, open_store
 from telemetry.summary import HOUR_MS
+from tests.storage.first_version import assert_history, unpacked
 from tests.storage.worlds import NOW, SECOND, series, write
 
 LATER = NOW + 10 * HOUR_MS
@@ -306,6 +307,64 @@ def test_a_backup_of_an_older_version(tmp_path: Path) -> None:
     store = open_store(str(tmp_path / "store.db"), writer=True, now_ms=NOW)
     assert [row.values.tolist() for row in store.rows()] == [[1.5]]
     store.close()
+
+
+def first(path: Path, row: str = "") -> Path:
+    """A file of the first version, with a day of rows; row: what a packed row of it holds in place of its numbers."""
+    unpacked(path)
+    with closing(sqlite3.connect(path)) as connection:
+        if row:
+            connection.execute("UPDATE hot SET data = ? WHERE rowid = (SELECT max(rowid) FROM hot)", (row,))
+            connection.commit()
+        assert connection.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone() == ("1",)
+    return path
+
+
+def test_an_older_backup_is_brought_forward_in_the_copy_and_verified(tmp_path: Path) -> None:
+    old = first(tmp_path / "old.db")
+    was = old.read_bytes()
+    done = restore(str(tmp_path / "store.db"), old, NOW)
+    assert (done.version, done.report.version) == (1, schema.VERSION)
+    assert (done.report.rows, done.rows["hot"], done.report.faults) == (3040, 3040, [])
+    assert version_of(tmp_path / "store.db") == schema.VERSION
+    assert old.read_bytes() == was
+    assert (version_of(old), mode(tmp_path / "store.db")) == (1, 0o600)
+    assert not [name for name in files(tmp_path) if "part" in name]
+    with closing(sqlite3.connect(tmp_path / "store.db")) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+    store = open_store(str(tmp_path / "store.db"), writer=False, now_ms=NOW)
+    assert_history(store)
+    store.close()
+
+
+def test_an_older_backup_that_is_damaged_changes_nothing(tmp_path: Path) -> None:
+    """Whoever damaged its rows left a file that SQLite finds whole."""
+    fill(tmp_path / "store.db").close()
+    old = first(tmp_path / "old.db", row="[1]")
+    with pytest.raises(StoreBroken, match=r"old\.db is not sound, and nothing was changed: the row of tick .* layout"):
+        restore(str(tmp_path / "store.db"), old, NOW)
+    assert values(tmp_path / "store.db") == [[1, 2.5, 3], [5, 5, 6]]
+    assert {name for name in files(tmp_path) if "part" in name or "replaced" in name} == set()
+    assert version_of(old) == 1
+
+
+def test_a_torn_backup_is_no_reason_to_restore_one(tmp_path: Path) -> None:
+    fill(tmp_path / "torn.db").close()
+    torn = tmp_path / "torn.db"
+    torn.write_bytes(torn.read_bytes()[: 20 * 8192])
+    with pytest.raises(StoreBroken) as told:
+        restore(str(tmp_path / "store.db"), torn, NOW)
+    assert str(told.value).startswith(f"{torn} is not sound, and nothing was changed: ")
+    assert "restore a backup" not in str(told.value)
+
+
+def test_an_older_store_is_copied_as_it_is_and_verified(tmp_path: Path) -> None:
+    made = back_up(str(first(tmp_path / "old.db")), tmp_path / "copy.db")
+    assert (made.report.version, made.report.rows, made.report.faults) == (1, 3040, [])
+    assert version_of(tmp_path / "copy.db") == 1
+    with pytest.raises(StoreBroken, match="the copy is not sound, and was not kept: the row of tick"):
+        back_up(str(first(tmp_path / "bad.db", row="[1]")), tmp_path / "other.db")
+    assert not (tmp_path / "other.db").exists()
 
 
 def test_a_damaged_store_can_be_replaced(tmp_path: Path) -> None:
