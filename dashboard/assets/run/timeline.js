@@ -40,20 +40,30 @@ export class Timeline {
     this.readout = new Readout(this.box);
     this.pointer = new Pointer(this, this.moving);
     this.forget = onThemeChange(() => this.draw());
-    this.sizes = new ResizeObserver((entries) => {
-      const { width } = entries.at(-1).contentRect;
-      if (width && width !== this.width) {
-        this.width = width;
-        page.resized();
-        this.draw();
-      }
-    });
-    this.sizes.observe(this.box);
+    // The canvas itself is watched: whatever gave it another size than it was drawn at, it is drawn again.
+    this.sizes = new ResizeObserver((entries) => this.sized(entries.at(-1).contentRect));
+    this.sizes.observe(this.still);
+    this.dense();
   }
 
   close() {
     this.forget();
     this.sizes.disconnect();
+    this.unwatch();
+  }
+
+  sized({ width, height }) {
+    if (!width || (width === this.width && height === this.scene?.size.height)) return;
+    if (width !== this.width) this.page.resized();
+    this.width = width;
+    this.draw();
+  }
+
+  // Another screen, or another zoom, has more or fewer pixels for the same size.
+  dense() {
+    const media = matchMedia(`(resolution: ${devicePixelRatio}dppx)`), again = () => (this.dense(), this.draw());
+    media.addEventListener("change", again, { once: true });
+    this.unwatch = () => media.removeEventListener("change", again);
   }
 
   // How many bins the plot can show.
