@@ -35,6 +35,8 @@ def test_nothing_real_is_read() -> None:
         roofline={"kimi": {"active_bytes": 1e9}},
         node_token_file="/etc/node",
         engine_token_file="/etc/engine",
+        channels={"ops": {"url": "json://h/x"}},
+        heartbeat={"url": "https://h/x"},
         interval_s=2.0,
     )
     assert demo.without_cluster(real) == Settings(store="sqlite:////x.db", interval_s=2.0)

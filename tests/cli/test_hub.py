@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from cli import hub
+from cli.supervisor import Child
 from settings import Settings, SettingsError
 
 
@@ -59,3 +60,45 @@ def test_a_token_file_that_cannot_be_read_is_said_before_anything_starts(tmp_pat
     )
     with pytest.raises(SettingsError, match=r"node_token_file: .*absent"):
         hub.prepare(settings)
+
+
+class Kept:
+    """Names of children that would be started."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def keep(self, child: Child) -> None:
+        self.names.append(child.name)
+
+
+@pytest.mark.parametrize(
+    ("more", "names"),
+    [
+        ({}, ["collector", "web"]),
+        ({"channels": {"ops": {"url": "json://h/x"}}}, ["collector", "web", "notify"]),
+        ({"heartbeat": {"url": "https://h/x"}}, ["collector", "web", "notify"]),
+    ],
+)
+def test_who_delivers_is_started_where_there_is_somebody_to_tell(
+    tmp_path: Path, more: dict[str, dict[str, str]], names: list[str]
+) -> None:
+    kept = Kept()
+    ready = hub.prepare(Settings(store=store(tmp_path), port=0, **more))  # type: ignore[arg-type]
+    hub.start(kept, ready)  # type: ignore[arg-type]
+    assert kept.names == names
+
+
+@pytest.mark.parametrize(
+    ("more", "problem"),
+    [
+        ({"channels": {"ops": {"url": "xml://hunter22"}}}, r"channels\.ops: 'xml://…' is wrong"),
+        ({"heartbeat": {"url": "ftp://hunter22"}}, r"heartbeat: 'ftp://…' is wrong"),
+    ],
+)
+def test_channels_that_cannot_be_are_said_before_anything_starts(
+    tmp_path: Path, more: dict[str, dict[str, str]], problem: str
+) -> None:
+    with pytest.raises(SettingsError, match=problem) as caught:
+        hub.prepare(Settings(store=store(tmp_path), port=0, **more))  # type: ignore[arg-type]
+    assert "hunter22" not in str(caught.value)
