@@ -10,7 +10,7 @@ KEEP_MS = 3_600_000.0
 """No prefill is longer; what ended longer ago covers nothing any more."""
 
 DECODING_MS = 10_000.0
-"""Decoding means that tokens increased in the trailing 10 s."""
+"""Decoding means that tokens increased in the trailing 10 s, and that nothing has shown its end since."""
 
 STALLED_MS = 20 * 60_000.0
 STALLED_COLD_MS = 60_000.0
@@ -114,6 +114,8 @@ class EngineJudge:
         finished = self._episode(before, now)
         if _grew(before.generation, now.generation) and (now.at_ms - before.at_ms <= DECODING_MS or now.running):
             self._moved_ms = now.at_ms  # after a longer silence only running requests show that it was not long ago
+        elif now.running == 0 and _stood(before, now):
+            self._moved_ms = None  # the last request is over: what comes next begins anew
         if finished is not None or _grew(before.generation, now.generation) or not now.running or now.restarted:
             self._flat_ms = now.at_ms
         if now.running == 0:
@@ -195,6 +197,11 @@ def _gain(before: float | None, now: float | None) -> float | None:
 def _grew(before: float | None, now: float | None) -> bool:
     gained = _gain(before, now)
     return gained is not None and gained > 0
+
+
+def _stood(before: EngineReading, now: EngineReading) -> bool:
+    """Whether the output tokens are known to stand still; unknown tokens show no end of decoding."""
+    return _gain(before.generation, now.generation) == 0
 
 
 def _computed(before: EngineReading, now: EngineReading) -> float | None:

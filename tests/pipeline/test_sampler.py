@@ -136,6 +136,18 @@ def test_phases_and_recorded_rows_are_stored(stage: Stage, store: Store) -> None
     assert len(recorded) == 4
 
 
+def test_a_phase_ends_with_the_reading_that_shows_it(stage: Stage, store: Store) -> None:
+    """Two answers with a pause between: idle for as long as nothing runs, and no longer than that."""
+
+    async def story(stage: Stage) -> None:
+        for second, tokens, running in enumerate(((0, 1), (10, 1), (20, 0), (20, 0), (20, 0), (20, 1), (30, 1)), 1):
+            stage.says(tokens, running)
+            await stage.tick(second)
+
+    stage.play(story)
+    assert values(store, engine.ENGINE_PHASE) == [2, 3, 3, 1, 1, 2, 3]
+
+
 def test_a_node_that_said_goodbye_is_stopped_not_lost(tmp_path: Path) -> None:
     stage = Stage(tmp_path / "store.db", TargetKind.NODE)
 

@@ -31,13 +31,56 @@ def test_no_request_is_idle() -> None:
     assert story.at(1).reason == "no request runs"
 
 
-def test_decoding_lasts_until_ten_seconds_after_the_last_token() -> None:
+def test_decoding_of_running_requests_lasts_until_ten_seconds_after_the_last_token() -> None:
     story = Story(running=1)
     story.at(0)
     assert story.at(1, generation=5).phase is Phase.DECODING
     assert story.at(10.999).phase is Phase.DECODING
     assert story.at(11).phase is Phase.PREFILLING
     assert DECODING_MS == 10_000
+
+
+def test_idle_begins_with_the_reading_that_shows_it() -> None:
+    """No request runs and no token came since the reading before: nobody waits for ten seconds to be over."""
+    story = Story(running=1)
+    story.at(0)
+    assert story.at(1, generation=5).phase is Phase.DECODING
+    assert story.at(2, generation=9, running=0).phase is Phase.DECODING, "tokens of the last second"
+    assert story.at(3).phase is Phase.IDLE
+    assert story.at(4).phase is Phase.IDLE
+
+
+def test_what_runs_after_an_idle_moment_decodes_with_its_own_first_token() -> None:
+    story = Story(running=1)
+    story.at(0)
+    story.at(1, generation=5)
+    assert story.at(2, running=0).phase is Phase.IDLE
+    found = story.at(3, running=1)
+    assert (found.phase, found.prefilling_since_ms) == (Phase.PREFILLING, 2000.0)
+    assert story.at(4, generation=6).phase is Phase.DECODING
+
+
+def test_a_late_step_does_not_flap_while_a_request_runs() -> None:
+    story = Story(running=2)
+    story.at(0)
+    phases = [story.at(second, generation=second // 3 * 8).phase for second in range(3, 30)]
+    assert set(phases) == {Phase.DECODING}
+
+
+def test_tokens_that_are_not_known_show_no_end_of_decoding() -> None:
+    for changes in ({"generation": None}, {"leapt": True}):
+        story = Story(running=1)
+        story.at(0)
+        story.at(1, generation=5)
+        assert story.at(2, running=0, **changes).phase is Phase.DECODING
+        assert story.at(11, **changes).phase is Phase.IDLE
+
+
+def test_an_unknown_number_of_requests_shows_no_end_of_decoding() -> None:
+    story = Story(running=None)
+    story.at(0)
+    story.at(1, generation=5)
+    assert story.at(10.9).phase is Phase.DECODING
 
 
 def test_decoding_needs_an_increase_not_a_running_request() -> None:
