@@ -77,7 +77,7 @@ def test_judge_of_a_process_that_has_not_started_anew(
 
 
 def test_which_steps_break_and_which_count_from_zero() -> None:
-    assert {"restart", "first use after a restart"} == BREAKING
+    assert {"restart", "first use after a restart", "another level"} == BREAKING
     assert {"first use", "first use after a restart"} == FROM_ZERO
 
 
