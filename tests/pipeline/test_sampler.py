@@ -140,7 +140,8 @@ def test_a_phase_ends_with_the_reading_that_shows_it(stage: Stage, store: Store)
     """Two answers with a pause between: idle for as long as nothing runs, and no longer than that."""
 
     async def story(stage: Stage) -> None:
-        for second, tokens, running in enumerate(((0, 1), (10, 1), (20, 0), (20, 0), (20, 0), (20, 1), (30, 1)), 1):
+        seen = ((0, 1), (10, 1), (20, 0), (20, 0), (20, 0), (20, 1), (30, 1))
+        for second, (tokens, running) in enumerate(seen, 1):
             stage.says(tokens, running)
             await stage.tick(second)
 
