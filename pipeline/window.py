@@ -7,38 +7,14 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
+from pipeline.block import Block
 from storage.intervals import Stretch, own_gaps
 from telemetry.counters import NOMINAL_PER_GAP, mark_steps
 from telemetry.frame import Floats, Frame, Ints
 from telemetry.gaps import keep
 from telemetry.model import Series
 
-BLOCK_ROWS = 300
 DEFAULT_INTERVAL_MS = 1000
-
-
-class Block:
-    """Consecutive rows of one target with one layout."""
-
-    def __init__(self, series: tuple[Series, ...]) -> None:
-        self.series = series
-        self.ticks: Ints = np.zeros(BLOCK_ROWS, np.int64)
-        self.at_ms: Floats = np.zeros(BLOCK_ROWS)
-        self.values: Floats = np.empty((BLOCK_ROWS, len(series)))
-        self.used = 0
-        self.first_tick = self.last_tick = -1  # as plain numbers, since every question looks at those of every block
-
-    def takes(self, series: tuple[Series, ...], tick: int) -> bool:
-        """Whether a row belongs at the end of this block."""
-        same = self.series is series or self.series == series
-        return self.used < BLOCK_ROWS and tick > self.last_tick and same
-
-    def append(self, tick: int, at_ms: float, values: Floats) -> None:
-        """Add a row that `takes` accepted."""
-        self.ticks[self.used], self.at_ms[self.used] = tick, at_ms
-        self.values[self.used] = values
-        self.first_tick, self.last_tick = (self.first_tick if self.used else tick), tick
-        self.used += 1
 
 
 Plan = tuple[list[int], dict[Series, int]]
@@ -245,10 +221,7 @@ def _fill(
         places, own = plan(block.series)
         if not places:
             continue
-        if len(places) == 1 and own is rows:
-            values[0, columns] = block.values[low:high, places[0]]
-            continue
-        read = block.values[low:high, places].T
+        read = block.read(places, low, high)
         if own is rows:
             values[:, columns] = read
             continue

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.window import BLOCK_ROWS, Window
+from pipeline.block import BLOCK_ROWS
+from pipeline.window import Window
 from telemetry.model import Series
 from tests.telemetry.frames import numbers
 
