@@ -11,7 +11,8 @@ from tests.web.test_runs import keep, run
 
 SIZES = """() => { const still = document.querySelector(".run-plot canvas"), shown = still.getBoundingClientRect();
 return { shown: [shown.width * devicePixelRatio, shown.height * devicePixelRatio], drawn: [still.width, still.height],
-tops: [...document.querySelectorAll(".run-names button")].map((one) => one.getBoundingClientRect().top - shown.top) }; }"""
+tops: [...document.querySelectorAll(".run-names button")].map((one) => one.getBoundingClientRect().top - shown.top),
+}; }"""
 FITS = f"""(count) => {{ const {{ shown, drawn, tops }} = ({SIZES})();
 return tops.length === count && shown.every((one, at) => Math.abs(one - drawn[at]) < 1); }}"""
 LAID = """async (count) => (await import("/assets/run/lanes.js"))
@@ -59,3 +60,25 @@ def test_what_is_stretched_is_drawn_again(make_site: MakeSite, open_page: Open) 
     page.evaluate("document.querySelector('.run-plot').style.height = '900px'")
     page.wait_for_function(FITS, arg=4)
     assert drawn_as_shown(page, 4) == drawn
+
+
+KEEP_QUERIES = """() => { const ask = window.matchMedia; window.asked = [];
+window.matchMedia = (query) => { const found = ask.call(window, query); asked.push(found); return found; }; }"""
+
+
+def test_another_screen_has_other_pixels(make_site: MakeSite, open_page: Open) -> None:
+    """A browser tells of another density by its media queries; an emulated one has to be made to."""
+    site = make_site(ticks=60)
+    keep(site.world, run(1, 10, 40))
+    page = open_page(f"{site.address}/runs/1")
+    page.add_init_script(f"({KEEP_QUERIES})()")
+    page.reload()
+    wide, tall = drawn_as_shown(page, 4)
+    session = page.context.new_cdp_session(page)
+    for density in (2, 1):
+        size = {"width": 1440, "height": 900, "deviceScaleFactor": density, "mobile": False}
+        session.send("Emulation.setDeviceMetricsOverride", size)
+        page.wait_for_function("(density) => devicePixelRatio === density", arg=density)
+        last = "asked.findLast((one) => one.media.includes('resolution'))"
+        page.evaluate(f"{last}.dispatchEvent(new Event('change'))")
+        assert drawn_as_shown(page, 4) == [wide * density, tall * density]
