@@ -100,9 +100,10 @@ class StoredPast:
         if not count:
             return Extent(np.inf, -np.inf, 0.0, many=False)
         gained = float(np.nansum(np.maximum(summaries.gain[:, columns], 0.0)))
-        least = np.fmin.reduce(np.ravel(summaries.minimum[:, columns]))
-        largest = np.fmax.reduce(np.ravel(summaries.maximum[:, columns]))
-        return Extent(float(least), float(largest), gained, len(summaries.series) > 1)
+        least, largest = summaries.minimum[:, columns], summaries.maximum[:, columns]
+        low = np.min(least[~np.isnan(least)], initial=np.inf)
+        high = np.max(largest[~np.isnan(largest)], initial=-np.inf)
+        return Extent(float(low), float(high), gained, len(summaries.series) > 1)
 
     # What samples say -------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Cases with known answers: an engine that is wedged, a long prefill, a temperature that flaps, a hot node that goes."""
+"""Cases with known answers: a wedged engine, a long prefill, a temperature that flaps, a hot node that goes."""
 
 from __future__ import annotations
 
