@@ -14,9 +14,10 @@ LENGTHS = (("1 h", 60), ("8 h", 480), ("1 d", 1440), ("7 d", 10080))
 RULE_FIELDS = (("when", "Wrong when"), ("for", "For"), ("clear", "Over when"), ("clear_for", "For"))
 
 
-def form(kind: str, *parts: str, button: str, ask: str = "", changed: bool = False, class_name: str = "") -> Raw:
-    """A form that sends one kind of command. changed: only the fields that somebody changed are sent."""
-    extra = (f' data-ask="{escape(ask)}"' if ask else "") + (" data-changed" if changed else "")
+def form(kind: str, *parts: str, button: str, ask: str = "", flag: str = "", class_name: str = "") -> Raw:
+    """A form that sends one kind of command. flag: `changed`, only the fields that somebody changed are sent;
+    `once`, it is empty again when it was sent."""
+    extra = (f' data-ask="{escape(ask)}"' if ask else "") + (f" data-{flag}" if flag else "")
     return Raw(
         f'<form class="order {class_name}" data-alert-order="{escape(kind)}"{extra}>{"".join(parts)}'
         f'<button type="submit" class="plain">{escape(button)}</button>'
@@ -65,6 +66,7 @@ def silence(rules: Sequence[Answer], now_ms: int) -> Raw:
         choice("end_ms", "Ends in", lengths, "60", now_ms),
         entry("comment", "Why", "", "new switch"),
         button="Silence",
+        flag="once",
         class_name="typed",
     )
 
@@ -96,7 +98,7 @@ def edit(rule: Answer) -> Raw:
         *settings,
         choice("table.severity", "Severity", severities, rule["severity"]),
         button="Save",
-        changed=True,
+        flag="changed",
         class_name="typed rule-form",
     )
 

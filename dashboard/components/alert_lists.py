@@ -82,7 +82,7 @@ def card(alert: Answer, effects: Sequence[Answer], now_ms: int) -> Component:
     return html.Article(
         [head, html.P(alert["message"], className="alert-message"), *known, *followed, _doing(alert, now_ms)],
         className="alert-card",
-        **{"data-severity": alert["severity"], "data-state": alert["state"]},
+        **{"data-severity": alert["severity"], "data-state": alert["state"], "data-key": f"alert {alert['id']}"},
     )
 
 
@@ -173,5 +173,5 @@ def rule(one: Answer) -> Component:
             ),
         ],
         className="rule",
-        id=f"rule-{one['name']}",
+        **{"data-rule": one["name"], "data-key": one["name"]},
     )

@@ -47,7 +47,8 @@ def pairs(entries: Iterable[tuple[str, Content]]) -> Component:
     return html.Dl([part for name, value in entries for part in (html.Dt(name), html.Dd(value))], className="pairs")
 
 
-def panel(title: str, *content: Content, aside: Content = None, class_name: str = "") -> Component:
-    """A titled box."""
+def panel(title: str, *content: Content, aside: Content = None, class_name: str = "", key: str = "") -> Component:
+    """A titled box. key: by which a fragment that is written anew finds it, wherever it stands then."""
     head = html.Div([html.H2(title), *([html.Div(aside, className="aside")] if aside else [])], className="head")
-    return html.Section([head, *content], className=f"panel {class_name}".strip())
+    known = {"data-key": key} if key else {}
+    return html.Section([head, *content], className=f"panel {class_name}".strip(), **known)

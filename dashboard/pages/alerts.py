@@ -23,12 +23,13 @@ def now(answer: Answer, rules: Answer) -> list[Component]:
     at_ms, found = answer["now"], answer["alerts"]
     going = [alert for alert in found if alert["state"] != "resolved"]
     quiet = [one for one in answer["silences"] if one["state"] != "over"]
-    parts = [panel("Firing", lists.firing(going, at_ms), aside=count(going))]
+    parts = [panel("Firing", lists.firing(going, at_ms), aside=count(going), key="firing")]
     if answer["pending"]:
-        parts.append(panel("Pending", lists.pending(answer["pending"], at_ms)))
+        parts.append(panel("Pending", lists.pending(answer["pending"], at_ms), key="pending"))
     listed = [lists.silences(quiet)] if quiet else []
-    make = html.Details([html.Summary("Silence alerts, or plan a maintenance …"), forms.silence(rules["rules"], at_ms)])
-    return [*parts, panel("Silences", *listed, make)]
+    words = html.Summary("Silence alerts, or plan a maintenance …")
+    make = html.Details([words, forms.silence(rules["rules"], at_ms)], **{"data-key": "silence"})
+    return [*parts, panel("Silences", *listed, make, key="silences")]
 
 
 def count(going: list[Answer]) -> str:

@@ -145,6 +145,41 @@ MORPHED = [
     '<details open=""><summary>2</summary></details><p title="t">new</p><i>y</i><u>z</u>',
     "<p>only</p>",
 ]
+KEYED = """(() => {
+  const page = document.createElement("div"), next = document.createElement("template");
+  document.body.append(page);
+  const show = (html) => { next.innerHTML = html; m.morph(page, next.content); };
+  page.innerHTML = '<p data-key="a">a<input value="1"></p><p data-key="b">b<input value="2"></p>';
+  const [a, b] = page.children, field = b.querySelector("input");
+  field.focus(); field.value = "typed";
+  show('<p data-key="c">c</p><p data-key="b">B<input value="3"></p><p data-key="a">a<input value="9"></p>');
+  const order = [page.textContent, page.children[1] === b, page.children[2] === a, field.value,
+    document.activeElement === field, a.querySelector("input").value];
+  show('<i>x</i><p data-key="a">a<input value="1"></p>');
+  order.push(page.children.length, page.children[1] === a, b.isConnected);
+  page.remove();
+  return order;
+})()"""
+IN_ORDER = ["cBa", True, True, "typed", True, "9", 2, True, False]
+FIELDS = """(() => {
+  const page = document.createElement("div"), next = document.createElement("template");
+  const show = (html) => { next.innerHTML = html; m.morph(page, next.content); };
+  const options = (at) => "<select>" + [1, 2, 3].map((n) =>
+    `<option value="${n}"${n === at ? " selected" : ""}>${n}</option>`).join("") + "</select>";
+  page.innerHTML = options(1);
+  const list = page.firstChild, seen = [];
+  list.value = "2";
+  show(options(3)); seen.push(list.value);
+  show(options(2)); show(options(1)); seen.push(list.value);
+  const form = (value) => `<form><b data-said></b><input value="${value}"><button>x</button></form>`;
+  page.innerHTML = form("60s");
+  const [said, input, button] = page.firstChild.children;
+  said.textContent = "no"; input.value = "5s"; button.disabled = true;
+  show(form("90s")); seen.push(said.textContent, input.value, button.disabled);
+  show(form("5s")); show(form("20s")); seen.push(input.value);
+  return seen;
+})()"""
+KEPT = ["2", "1", "no", "5s", True, "20s"]
 
 
 def test_pure_functions(make_site: MakeSite, open_page: Open) -> None:
@@ -156,6 +191,8 @@ def test_pure_functions(make_site: MakeSite, open_page: Open) -> None:
         ("age", JUDGE, JUDGED),
         ("ramp", RAMP, RAMPED),
         ("fragments", MORPH, MORPHED),
+        ("fragments", KEYED, IN_ORDER),
+        ("fragments", FIELDS, KEPT),
     ]
     for module, asked, answer in cases:
         found = page.evaluate(f"import('/assets/live/{module}.js').then((m) => {asked})")

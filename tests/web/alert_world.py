@@ -17,7 +17,15 @@ from storage.records import Batch
 from telemetry.frame import empty
 from tests.web.world import World, tick
 
-VALUES = ({"metric": "gpu_temperature_celsius", "label": "GPU temperature", "value": 88.0, "text": "88.0 °C"},)
+VALUES = (
+    {
+        "metric": "gpu_temperature_celsius",
+        "label": "GPU temperature",
+        "value": 88.0,
+        "text": "88.0 °C",
+        "corroborates": False,
+    },
+)
 
 
 def alert(number: int, rule: str, key: tuple[str, ...], fired: int, **more: Any) -> Alert:

@@ -1,33 +1,89 @@
 // Parts of pages that the server writes as HTML: fetched every few seconds, and only what differs is touched, so that
 // what is open, selected or focused stays so. Numbers in them are formatted by the server like all others.
 
+import { leadTo } from "./anchor.js";
+import { inUse, initial, isTyped } from "./fields.js";
+
 const known = new Map();
 const filled = new Set();
 
+// Shown by the browser: whether a part is open, a button that waits for an answer, and what was answered.
+const OWN = new Set(["open", "disabled"]);
+
+function keyOf(node) {
+  return node.dataset?.key ?? null;
+}
+
+// Nodes with keys are the same where their keys are, others where they stand in the same place.
 function sameKind(before, after) {
-  return before.nodeType === after.nodeType && before.nodeName === after.nodeName;
+  return before.nodeType === after.nodeType && before.nodeName === after.nodeName && keyOf(before) === keyOf(after);
 }
 
 function syncAttributes(before, after) {
   for (const { name, value } of after.attributes) if (before.getAttribute(name) !== value) before.setAttribute(name, value);
-  for (const { name } of [...before.attributes]) if (!after.hasAttribute(name) && name !== "open") before.removeAttribute(name);
+  for (const { name } of [...before.attributes]) if (!after.hasAttribute(name) && !OWN.has(name)) before.removeAttribute(name);
+}
+
+// A field follows the server, but not while somebody fills it in; the instant that it counts from always does.
+function syncField(before, after) {
+  const value = initial(after);
+  if (inUse(before, after)) {
+    if (after.dataset.base) before.dataset.base = after.dataset.base;
+    return;
+  }
+  syncAttributes(before, after);
+  morph(before, after);
+  if (before.value !== value) before.value = value;
+}
+
+function sync(have, node) {
+  if (node.nodeType === Node.TEXT_NODE) {
+    if (have.data !== node.data) have.data = node.data;
+  } else if (isTyped(have)) syncField(have, node);
+  else if (!(have.dataset?.instant && have.dataset.instant === node.dataset.instant) && !ownedByBrowser(have)) {
+    syncAttributes(have, node);
+    morph(have, node);
+  }
+}
+
+function ownedByBrowser(node) {
+  return node.dataset !== undefined && ("fragment" in node.dataset || "said" in node.dataset);
+}
+
+// Bring `have` to where `place` is. What has the focus stays where it is, since moving takes the focus away.
+function bring(parent, have, place) {
+  if (!have.contains(document.activeElement)) return parent.insertBefore(have, place);
+  for (let node = place; node && node !== have; node = place) {
+    place = node.nextSibling;
+    have.after(node);
+  }
 }
 
 // Make `before` look like `after`, which is used up.
 export function morph(before, after) {
-  const old = [...before.childNodes], wanted = [...after.childNodes];
-  wanted.forEach((node, at) => {
-    const have = old[at];
-    if (!have) before.append(node);
-    else if (!sameKind(have, node)) have.replaceWith(node);
-    else if (node.nodeType === Node.TEXT_NODE) {
-      if (have.data !== node.data) have.data = node.data;
-    } else if (!(have.dataset.instant && have.dataset.instant === node.dataset.instant) && !have.dataset.fragment) {
-      syncAttributes(have, node);
-      morph(have, node);
-    }
-  });
-  old.slice(wanted.length).forEach((node) => node.remove());
+  const wanted = [...after.childNodes], keys = new Set(wanted.map(keyOf));
+  const known = new Map([...before.childNodes].filter((node) => keyOf(node) !== null).map((node) => [keyOf(node), node]));
+  let place = before.firstChild;
+  for (const node of wanted) {
+    while (place && keyOf(place) !== null && !keys.has(keyOf(place))) place = drop(place);
+    const named = known.get(keyOf(node));
+    if (named && named !== place) bring(before, named, place);
+    const have = named ?? place;
+    if (have && sameKind(have, node)) {
+      sync(have, node);
+      place = have.nextSibling;
+    } else if (have && keyOf(have) === null && keyOf(node) === null) {
+      have.replaceWith(node);
+      place = node.nextSibling;
+    } else before.insertBefore(node, place);
+  }
+  while (place) place = drop(place);
+}
+
+function drop(node) {
+  const next = node.nextSibling;
+  node.remove();
+  return next;
 }
 
 // Instants that the server wrote as numbers, in the viewer's zone.
@@ -47,6 +103,7 @@ function fill(place, html) {
   template.innerHTML = html;
   morph(place, template.content);
   writeInstants(place);
+  leadTo(place);
   place.dispatchEvent(new Event("filled"));
 }
 

@@ -1,5 +1,7 @@
 // What people do to runs and alerts: forms become commands, which the collector carries out at its next tick.
 
+import { initial } from "../live/fields.js";
+
 const READ = {
   text: (text) => text,
   json: (text) => JSON.parse(text),
@@ -12,11 +14,7 @@ const READ = {
 const DOORS = { runOrder: "/api/v1/runs/commands", alertOrder: "/api/v1/alerts/commands" };
 
 function untouched(field) {
-  return field.type !== "hidden" && field.value === (field.defaultValue ?? chosen(field));
-}
-
-function chosen(select) {
-  return ([...select.options].find((option) => option.defaultSelected) ?? select.options[0]).value;
+  return field.type !== "hidden" && field.value === initial(field);
 }
 
 function payload(form) {
@@ -65,6 +63,7 @@ export function startOrders(done) {
     button.disabled = false;
     said.textContent = error ?? why ?? "";
     if (error) return;
+    if ("once" in form.dataset) form.reset();
     if (form.dataset.then) go(form.dataset.then);
     else done(form);
   });
