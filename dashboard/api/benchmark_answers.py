@@ -26,6 +26,7 @@ AROUND_MS = 15 * 3_600_000
 """How far a run may be from a time whose zone is not known."""
 BY_HAND = "named by hand"
 TIMELESS = "{}: it does not tell when it was measured; name its run, or keep it apart"
+HELD = "{}: it is there already, with run {} ({}){}"
 SEVERAL = "{}: it fits several runs, name one of them: {}"
 
 
@@ -73,6 +74,8 @@ def bring(sources: Sources, numbers: RunNumbers, benchmark: Benchmark, wish: Wis
     known = sources.store.runs_with(PART + benchmark.key)
     if known and wish.run is None:
         return {"run": known[0], "new": False, "how": "it is there already", "error": None, "applied": 0}, 200
+    if known and wish.run not in known:
+        raise ParameterError(_held(sources, benchmark, known[0]), 409)
     found = None if wish.apart else _choose(sources, benchmark, wish.run)
     given: dict[str, Any] = {"kind": "benchmark", "record": benchmark.to_json()}
     if found is None:
@@ -84,6 +87,14 @@ def bring(sources: Sources, numbers: RunNumbers, benchmark: Benchmark, wish: Wis
     owners = sources.store.runs_with(PART + benchmark.key)
     how = "kept apart: there is no telemetry of its minutes" if found is None else found.how
     return {**told, "run": owners[-1] if owners else None, "new": found is None, "how": how}, status
+
+
+def _held(sources: Sources, benchmark: Benchmark, number: int) -> str:
+    """Why a result cannot belong to another run: it is kept once."""
+    run = sources.store.run(number)
+    alone = run is not None and run.by == "benchmark"
+    how = f"; to lay it over another, delete that one first (runs delete {number})" if alone else ""
+    return HELD.format(benchmark.file or benchmark.tool, number, "" if run is None else run.name, how)
 
 
 def _now(sources: Sources) -> tuple[int, int]:

@@ -70,6 +70,30 @@ def test_the_same_result_again_changes_nothing(web: Web) -> None:
     assert len(web.get("runs/1/benchmarks")["benchmarks"]) == 1
 
 
+def test_a_result_is_kept_once_whatever_run_is_named(web: Web) -> None:
+    keep(web.world, run(3, 40, 60))
+    keep(web.world, run(4, 70, 90))
+    with collecting(web.world):
+        assert send(web, packed(result()), "&run=1")["results"][0]["run"] == 1
+        for number in (3, 4):
+            refused = send(web, packed(result()), f"&run={number}", 409)["error"]
+            assert refused == "bench.json: it is there already, with run 1 (Kimi-K3 #1)"
+    assert [len(web.get(f"runs/{number}/benchmarks")["benchmarks"]) for number in (1, 3, 4)] == [1, 0, 0]
+
+
+def test_a_result_that_was_kept_apart_makes_room_for_a_run(web: Web) -> None:
+    with collecting(web.world):
+        number = send(web, packed(result()), "&apart=1")["results"][0]["run"]
+        refused = send(web, packed(result()), "&run=1", 409)["error"]
+        assert refused == (
+            f"bench.json: it is there already, with run {number} (vllm bench serve #{number}); to lay it over another, "
+            f"delete that one first (runs delete {number})"
+        )
+        assert web.client.post("/api/v1/runs/commands", json={"kind": "delete", "run": number}).status_code == 200
+        assert send(web, packed(result()), "&run=1")["results"][0]["run"] == 1
+    assert len(web.get("runs/1/benchmarks")["benchmarks"]) == 1
+
+
 def test_a_part_of_a_longer_run_has_the_engines_numbers_of_its_minutes(web: Web) -> None:
     """Its edges are taken 5 s wider: 600 tokens came in the 30 s around its 20 s."""
     keep(web.world, run(3, 40, 110))
