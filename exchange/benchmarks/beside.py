@@ -29,13 +29,15 @@ BUCKETS = "The engine's percentile lies somewhere in a bucket of its histogram."
 class Pair:
     """client: key of a result's number. server: entry of the summary, "section.key". note: why they differ.
 
-    compared: whether a difference of the two says anything.
+    compared: whether a difference of the two says anything. label: what the two are called where they are not the same
+    thing, "" where the client's name is that of both.
     """
 
     client: str
     server: str
     note: str
     compared: bool = True
+    label: str = ""
 
 
 def _latency(client: str, server: str, note: str, compared: bool) -> Iterable[Pair]:
@@ -48,7 +50,7 @@ PAIRS: tuple[Pair, ...] = (
     Pair("output", "requests.output", WARM_UP),
     Pair("prompt", "requests.prompt", WARM_UP),
     Pair("completed", "requests.finished", WARM_UP),
-    Pair("seconds", "speed.decoding_seconds", WHOLE_TIME, False),
+    Pair("seconds", "speed.decoding_seconds", WHOLE_TIME, False, "Length (engine: time decoding)"),
     Pair("output_throughput", "speed.decode_mean", WHOLE_TIME),
     Pair("peak", "speed.decode_peak_1s", BINS, False),
     *_latency("ttft", "ttft", CLOCKS, False),
@@ -98,7 +100,7 @@ def beside(benchmark: Benchmark, summary: Sequence[Section]) -> list[Compared]:
         if pair.client in client:
             mine, theirs = client[pair.client], server.get(pair.server)
             difference = _difference(mine, theirs) if pair.compared else None
-            found.append(Compared(mine.label, mine, theirs, difference, pair.note))
+            found.append(Compared(pair.label or mine.label, mine, theirs, difference, pair.note))
     return found
 
 

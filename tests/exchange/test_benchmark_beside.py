@@ -49,6 +49,16 @@ def test_what_belongs_together() -> None:
     assert told["prompt"].difference is None
 
 
+def test_a_row_of_two_different_lengths_names_both() -> None:
+    (found,) = reading.read(packed(results.vllm(duration=20.0)), "x.json")
+    speed = Section("speed", "Speed", (Entry("decoding_seconds", "Time decoding", 17.5, Unit.SECONDS),))
+    told = {one.client.key: one for one in beside.beside(found, (speed,))}
+    length = told["seconds"].to_json()
+    assert (length["label"], length["client"]["label"]) == ("Length (engine: time decoding)", "Length")
+    assert (length["client"]["value"], length["server"]["value"], length["difference"]) == (20.0, 17.5, None)
+    assert told["output"].label == told["output"].client.label
+
+
 @pytest.mark.parametrize(
     ("difference", "text"), [(0.0, "equal"), (0.25, "+25.0 %"), (-0.0123, "−1.2 %"), (1e-9, "+0.0 %"), (None, "")]
 )
