@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Tachograph: `python app.py COMMAND`. Hands over to `cli`; nothing imports this file."""
 
 from __future__ import annotations

@@ -21,6 +21,13 @@ def documented() -> Iterator[list[str]]:
                 yield shlex.split(words, comments=True)[1:]
 
 
+def test_app_py_is_a_program_by_itself() -> None:
+    program = ROOT / "app.py"
+    assert program.read_text().splitlines()[0] == "#!/usr/bin/env python3"
+    assert program.stat().st_mode & 0o111 == 0o111
+    assert "`.venv/bin/python app.py …` is meant" in (ROOT / "README.md").read_text()
+
+
 def test_there_are_some() -> None:
     assert ["export", "--metric", "gpu_power_watts", "--start", "-2h", "--step", "10s"] in list(documented())
 
