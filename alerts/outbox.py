@@ -12,7 +12,9 @@ from alerts.notices import Memory, Told, Word
 GIVE_UP_MS = 24 * 3_600_000
 """Age at which a message that cannot be delivered is given up."""
 OVERDUE_MS = 120_000
-"""A message that was not even tried for so long says that nobody delivers."""
+"""A message that waits for so long says that nobody delivers, or nobody listens."""
+FAILED = 2
+"""Attempts in vain after which a channel is called failing: one that starts anew is no reason to wake anybody."""
 
 
 class State(Enum):
@@ -63,7 +65,8 @@ class ChannelMemory:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """How delivery to a channel goes. failing: its last message was not delivered, or waits and nobody tries."""
+    """How delivery to a channel goes. failing: its last message was given up, was tried twice in vain, or
+    waits for long."""
 
     channel: str
     last_sent_ms: int | None = None
@@ -83,7 +86,7 @@ def account(channel: str, found: Sequence[Outgoing], now_ms: int) -> Account:
     )
     real = [one for one in found if not one.is_test]
     waiting = [one for one in real if one.state is State.WAITING]
-    stuck = any(one.error or now_ms - one.at_ms > OVERDUE_MS for one in waiting)
+    stuck = any((one.error and one.attempts >= FAILED) or now_ms - one.at_ms > OVERDUE_MS for one in waiting)
     done = [one for one in real if one.state in (State.SENT, State.GIVEN_UP)]
     lost = bool(done) and max(done, key=lambda one: one.tried_ms or one.at_ms).state is State.GIVEN_UP
     return Account(

@@ -146,9 +146,9 @@ def test_paragraphs() -> None:
     assert not over.bad
 
 
-def outgoing(state: State, at_ms: int, error: str = "", *, test: bool = False, tried_ms: int | None = None) -> Outgoing:
+def outgoing(state: State, at_ms: int, error: str = "", *, test: bool = False, attempts: int = 1) -> Outgoing:
     words = None if test else ((1, Word.FIRING),)
-    return Outgoing(f"{state.value}{at_ms}", "ops", at_ms, words, state, 1, 0, tried_ms or at_ms, error)
+    return Outgoing(f"{state.value}{at_ms}", "ops", at_ms, words, state, attempts, 0, at_ms, error)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,9 @@ def outgoing(state: State, at_ms: int, error: str = "", *, test: bool = False, t
         ([outgoing(State.SENT, 5)], Account("ops", 5)),
         ([outgoing(State.WAITING, NOW - OVERDUE_MS)], Account("ops", waiting=1)),
         ([outgoing(State.WAITING, NOW - OVERDUE_MS - 1)], Account("ops", waiting=1, failing=True)),
-        ([outgoing(State.WAITING, NOW, "no")], Account("ops", None, "no", NOW, 1, True)),
+        ([outgoing(State.WAITING, NOW, "no")], Account("ops", None, "no", NOW, 1, False)),
+        ([outgoing(State.WAITING, NOW, "no", attempts=2)], Account("ops", None, "no", NOW, 1, True)),
+        ([outgoing(State.WAITING, NOW, attempts=2)], Account("ops", waiting=1)),
         ([outgoing(State.WAITING, 5, test=True)], Account("ops")),
         ([outgoing(State.FAILED, 5, "no", test=True)], Account("ops", None, "no", 5)),
         ([outgoing(State.DROPPED, 5, "gone")], Account("ops")),

@@ -93,9 +93,11 @@ def test_a_channel_that_fails_is_what_a_rule_reads(tmp_path: Path, receiver: Hoo
             out = sender(store, receiver)
             out.step(62_000)
             out.finish()
+            out.step(75_000)
+            out.finish()
             told.append(await failing())
             receiver.status = 200
-            out.step(80_000)
+            out.step(100_000)
             out.finish()
             told.append(await failing())
 
