@@ -31,6 +31,11 @@ class AlertStore:
         with self._database.reading() as connection:
             return alerts.last_numbers(connection)
 
+    def alert_stamp(self) -> tuple[int, ...]:
+        """Another one whenever an alert fires, changes or ends, or a silence is made or ended."""
+        with self._database.reading() as connection:
+            return alerts.stamp(connection)
+
     def standings(self) -> list[RuleState]:
         """Where the instances of rules stand, as last committed."""
         with self._database.reading() as connection:

@@ -136,6 +136,13 @@ def last_numbers(connection: Connection) -> tuple[int, int, int]:
     return alert, change, silence
 
 
+def stamp(connection: Connection) -> tuple[int, ...]:
+    """Count, largest number and sum of revisions of the alerts that fire; likewise of all silences and their ends."""
+    firing = select(func.count(), func.max(ALERT.c.id), func.sum(ALERT.c.revision)).where(ALERT.c.ended_ms.is_(None))
+    quiet = select(func.count(), func.max(SILENCE.c.id), func.sum(SILENCE.c.end_ms))
+    return tuple(int(value or 0) for query in (firing, quiet) for value in connection.execute(query).one())
+
+
 def standings(connection: Connection) -> list[RuleState]:
     """Where the instances of all rules stand."""
     query = select(STANDING.c.rule, STANDING.c.state).order_by(STANDING.c.rule)

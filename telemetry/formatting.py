@@ -146,6 +146,19 @@ def span(seconds: float) -> str:
     return f"{whole} s" if whole < 60 else text(whole, Unit.SECONDS)
 
 
+def about(seconds: float) -> str:
+    """A length of time as what is said every second has it: "2 min", "3 h", "5 d"; nothing below a minute.
+
+    >>> [about(59.9), about(60), about(3599), about(7200), about(172800)]
+    ['', '1 min', '59 min', '2 h', '2 d']
+    """
+    minutes = int(seconds // 60)
+    for size, unit in ((1440, "d"), (60, "h"), (1, "min")):
+        if minutes >= size:
+            return f"{minutes // size} {unit}"
+    return ""
+
+
 def decimal_bytes(value: float) -> str:
     """Bytes as makers count those of a model and of its memory: "132 GB"."""
     return " ".join(_climb(value, Ladder(_prefixed("B"), whole="always")))

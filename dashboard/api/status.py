@@ -14,8 +14,9 @@ from dashboard.api.lists import number
 from dashboard.api.store import standing
 from dashboard.live import current
 from dashboard.live.cells import worst
+from dashboard.live.concerns import concerns
 from dashboard.live.deployments import members
-from dashboard.live.problems import Problem, engine_problems, lost, node_problems
+from dashboard.live.problems import Problem, lost
 from dashboard.live.reasons import state_words
 from dashboard.live.scene import Scene
 from dashboard.live.sentence import PHASE_WORDS, SERVING, engine_state, phases, sentence, silent_collector
@@ -41,7 +42,7 @@ SCOPES = {"node": Scope.NODE, "engine": Scope.ENGINE}
 
 def status(sources: Sources, scene: Scene, version: str) -> dict[str, Any]:
     """{sentence, versions, nodes, engines, deployments, store}."""
-    problems = [*node_problems(scene), *engine_problems(scene)]
+    problems = concerns(scene)
     looks = look(sources, scene)
     rows = {kind: [t for t in scene.targets if t.kind == kind] for kind in ("node", "engine")}
     return {
@@ -171,7 +172,7 @@ def node(sources: Sources, scene: Scene, name: str) -> dict[str, Any] | None:
     row = next((one for one in scene.node_targets if one.name == name), None)
     if row is None:
         return None
-    state, grade, reason = state_of(scene, row, node_problems(scene))
+    state, grade, reason = state_of(scene, row, concerns(scene))
     last = max(row.last_ok_ms or 0, scene.last_read.get(name, 0))
     old = lost(row, scene) or silent_collector(scene) is not None
     events = sources.store.events(scene.now_ms - EVENTS_MS, scene.now_ms, name, MOST_EVENTS)

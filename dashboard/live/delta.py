@@ -7,7 +7,7 @@ from typing import Any
 
 Message = Mapping[str, Any]
 
-WHOLE_KEYS = ("tick", "age_ms", "sentence", "title", "points", "map")
+WHOLE_KEYS = ("tick", "age_ms", "sentence", "title", "alerts", "points", "map")
 """Parts that every message carries whole."""
 
 

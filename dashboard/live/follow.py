@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from dashboard.live.alarms import Alarms
 from dashboard.live.gpus import Gpus
 from dashboard.live.hub import Hub
 from dashboard.live.message import Builder
@@ -52,6 +53,7 @@ class Follower:
         self._store, self._tail, self._hub, self._clock = store, tail, hub, clock
         self._builder = Builder(figures or {})
         self._models, self._gpus = Models(), Gpus() if figures else None
+        self._alarms = Alarms()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._told: int | None = None
@@ -72,7 +74,16 @@ class Follower:
         latency = self._builder.wants_latency(tick)
         now = self._clock()
         gpus = self._gpus.at(self._store, now) if self._gpus else None
-        scene = gather(self._store, self._tail, tick, now, models=self._models, gpus=gpus, latency=latency)
+        scene = gather(
+            self._store,
+            self._tail,
+            tick,
+            now,
+            models=self._models,
+            alarms=self._alarms,
+            gpus=gpus,
+            latency=latency,
+        )
         self._hub.publish(self._builder.message(scene))
         self._told = tick
         self.work.messages += 1

@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from dashboard.live import alarms
 from dashboard.live.cache import cache_cells
 from dashboard.live.cells import Cell
+from dashboard.live.concerns import concerns
 from dashboard.live.fleet import columns
 from dashboard.live.latency import latency_cells
 from dashboard.live.machine import machine_cells
 from dashboard.live.nodes import map_columns, node_tiles
 from dashboard.live.points import points, rates
-from dashboard.live.problems import engine_problems, node_problems
 from dashboard.live.scene import Scene
 from dashboard.live.sentence import Sentence, sentence
 from dashboard.live.speed import speed_cells
@@ -44,7 +45,7 @@ class Builder:
     def message(self, scene: Scene) -> dict[str, Any]:
         """The whole message of a scene's tick."""
         node_readings = columns(scene)
-        problems = [*node_problems(scene), *engine_problems(scene)]
+        problems = concerns(scene)
         told = sentence(scene, problems)
         rows, cause = why_rows(scene, node_readings, self.baselines.at(scene), self.figures)
         if scene.latency is not None or not self.latency:
@@ -56,6 +57,7 @@ class Builder:
             "age_ms": max(scene.now_ms - scene.seen_ms, 0),
             "sentence": told.as_json(),
             "title": title(told, cells),
+            "alerts": alarms.counted(scene.alerts),
             "cells": cells,
             "nodes": node_tiles(scene, node_readings, problems),
             "why": rows,

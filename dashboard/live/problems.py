@@ -24,11 +24,15 @@ from telemetry.phases import Phase
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that somebody should look at. text follows the name: "is throttling"."""
+    """Something that somebody should look at. text follows the name: "is throttling".
+
+    since_ms: of an alert; its text is a title. Its target is "" where it is about the whole cluster.
+    """
 
     level: str
     target: str
     text: str
+    since_ms: int | None = None
 
 
 class Recent:

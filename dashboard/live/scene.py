@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from alerts.record import Alert
 from dashboard.live import current
+from dashboard.live.alarms import Alarms
 from dashboard.sources import Recent
 from storage.records import Absence, Episode, TargetRow
 from storage.store import Store
@@ -89,6 +91,7 @@ class Scene:
     commit_ms: when the newest commit was made. absences: those that last.
     nodes: node metrics (and output tokens) of the last NODE_MS; engines: engine metrics and recorded series of
     SHOWN_MS + LEAD_MS; latency: parts of the latency histograms over an hour, None where it was not asked for.
+    alerts: causes that fire and that nobody silenced.
     episodes: finished prefills of the shown time. models: what each engine target serves.
     gpus: names of each node's GPUs, where they were asked for.
     kept: results that several cards need, by name.
@@ -105,6 +108,7 @@ class Scene:
     episodes: tuple[Episode, ...] = ()
     models: Mapping[str, str] = field(default_factory=dict)
     gpus: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    alerts: tuple[Alert, ...] = ()
     kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -223,6 +227,7 @@ def gather(
     now_ms: int,
     *,
     models: Models | None = None,
+    alarms: Alarms | None = None,
     gpus: Mapping[str, tuple[str, ...]] | None = None,
     latency: bool = False,
 ) -> Scene:
@@ -248,6 +253,7 @@ def gather(
         latency=_latency(tail, tick, sources) if latency else None,
         episodes=tuple(episode for name in recorded for episode in _episodes(store, name, start, tick)),
         models=(models or Models()).at(store, now_ms),
+        alerts=(alarms or Alarms()).at(store, now_ms),
         gpus=gpus or {},
     )
 

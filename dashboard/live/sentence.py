@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from dashboard.live import current
 from dashboard.live.cells import LEVELS, worst
+from dashboard.live.concerns import concerns
 from dashboard.live.prefill import quiet_text, running, running_text
-from dashboard.live.problems import Problem, engine_problems, lost, node_problems
+from dashboard.live.problems import Problem, lost
 from dashboard.live.reasons import STATE_WORDS, listed
 from dashboard.live.scene import Scene
 from pipeline.deployments import short_model
@@ -113,30 +114,39 @@ def silent_collector(scene: Scene) -> Sentence | None:
 
 
 def sentence(scene: Scene, problems: list[Problem] | None = None) -> Sentence:
-    """The state of everything in one sentence. problems: of nodes and engines, where they are known already."""
+    """The state of everything in one sentence. problems: `concerns`, where they are known already."""
     if not scene.targets:
         return EMPTY
     silent = silent_collector(scene)
     if silent is not None:
         return silent
-    found = [*node_problems(scene), *engine_problems(scene)] if problems is None else problems
-    found = sorted(found, key=lambda problem: -LEVELS.index(problem.level))
+    found = sorted(concerns(scene) if problems is None else problems, key=lambda problem: -LEVELS.index(problem.level))
     head, grade = _head(scene)
     extra = _extra(scene)
     if not found:
         return Sentence(grade, head + extra)
-    first = _told(found)
+    first = _told(found, scene.tick)
     level = worst([grade, found[0].level])
     text = f"{first} · {head}" if found[0].level == "critical" else f"{head}; {first}"
-    return Sentence(level, text + extra, found[0].target)
+    return Sentence(level, text + extra, found[0].target or None)
 
 
-def _told(found: list[Problem]) -> str:
+def _told(found: list[Problem], tick: int) -> str:
     """The gravest problem, with all that share it, and how many more there are."""
-    alike = [problem.target for problem in found if problem.text == found[0].text]
-    text = found[0].text if len(alike) == 1 else plural(found[0].text)
+    shared = [problem for problem in found if problem.text == found[0].text]
+    alike = list(dict.fromkeys(problem.target for problem in shared))
     more = len({problem.target for problem in found} - set(alike))
-    return f"{listed(alike)} {text}" + (f" and {more} more" if more else "")
+    return _words(shared, alike, tick) + (f" and {more} more" if more else "")
+
+
+def _words(shared: list[Problem], alike: list[str], tick: int) -> str:
+    """One problem of some targets; of an alert also for how long."""
+    text, instants = shared[0].text, [problem.since_ms for problem in shared if problem.since_ms is not None]
+    if not instants:
+        return f"{listed(alike)} {text if len(alike) == 1 else plural(text)}"
+    lasted = formatting.about((tick - min(instants)) / 1000)
+    names = f"{listed(alike)}: " if any(alike) else ""
+    return f"{names}{text}" + (f", for {lasted}" if lasted else "")
 
 
 PLURALS = {"is": "are", "has": "have", "does": "do", "was": "were", "cannot": "cannot"}

@@ -43,7 +43,9 @@ def orders(page: Page) -> list[Any]:
 def test_a_new_alert_appears_and_is_acknowledged_and_silenced(site: Site, open_page: Open) -> None:
     page = open_page(f"{site.address}/alerts")
     expect(page.locator(".alert-card")).to_have_count(3)
-    site.world.writer.commit(Batch(alerts=[alert(6, "nvme_hot", ("spark-04", "nvme"), 59, place="sensor")]), site.world.now)
+    site.world.writer.commit(
+        Batch(alerts=[alert(6, "nvme_hot", ("spark-04", "nvme"), 59, place="sensor")]), site.world.now
+    )
     expect(card(page, "nvme_hot 6")).to_contain_text("for 11.0 s")
     with collecting(site.world):
         card(page, "nvme_hot 6").get_by_role("button", name="Acknowledge").click()

@@ -19,6 +19,7 @@ def message(tick: int, **cells: list[str]) -> dict[str, Any]:
         "age_ms": 1,
         "sentence": {"level": "ok", "text": "fine", "worst": None},
         "title": "t",
+        "alerts": {"causes": 0, "level": "ok"},
         "cells": {"a": ["1", "", "ok", ""], **cells},
         "nodes": [
             {"name": "n1", "level": "ok", "cells": [["1", "W", "ok", ""], ["4", "°C", "ok", ""], ["5", "", "ok", ""]]},
@@ -50,6 +51,7 @@ def test_difference_holds_what_changed_and_the_parts_that_always_come() -> None:
         "age_ms": 1,
         "sentence": {"level": "ok", "text": "fine", "worst": None},
         "title": "t",
+        "alerts": {"causes": 0, "level": "ok"},
         "points": {"decode": 1.0},
         "map": {"power": [1, 2]},
         "cells": {"b": ["2", ""], "c": ["9", "", "warning", ""], "d": ["9", "", "ok", "mean of 6"]},

@@ -2,6 +2,7 @@
 
 import { startLinks } from "../explore/link.js";
 import { showAge } from "./age.js";
+import { showBadge } from "./badge.js";
 import { Cards } from "./cards.js";
 import { Faults } from "./faults.js";
 import { drop } from "./figure.js";
@@ -77,6 +78,7 @@ function draw() {
   }
   if (state.message?.title) document.title = state.message.title;
   showAge(state, linked, started);
+  showBadge(state.message?.alerts);
   drawn = performance.now();
   cost = drawn - started;
 }
@@ -122,6 +124,7 @@ function watch() {
       if (link.getAttribute("href") === location.pathname) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
     }
+    showBadge(state.message?.alerts);
   };
   look();
   let queued = false;

@@ -1,0 +1,49 @@
+"""Alerts that stand for themselves now, for the sentence, the tiles and the menu."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from alerts.record import Alert, Silence, silenced_by
+from dashboard.live.cells import LEVELS, worst
+from storage.alerts import AlertFilter
+from storage.store import Store
+
+LEVEL_OF = {"critical": "critical", "warning": "warning"}
+"""Level of a severity. What is for information alone leaves everything well."""
+
+
+@dataclass
+class Alarms:
+    """Alerts that fire, read anew only when something about alerts or silences has changed."""
+
+    stamp: tuple[int, ...] | None = None
+    firing: Sequence[Alert] = ()
+    silences: Sequence[Silence] = ()
+
+    def at(self, store: Store, now_ms: int) -> tuple[Alert, ...]:
+        """Causes that nobody silenced, the gravest first, of those the oldest first."""
+        stamp = store.alert_stamp()
+        if stamp != self.stamp:
+            self.firing, self.silences = store.alerts(AlertFilter(firing=True)), store.silences(now_ms)
+            self.stamp = stamp
+        return causes(self.firing, self.silences, now_ms)
+
+
+def causes(firing: Sequence[Alert], silences: Sequence[Silence], now_ms: int) -> tuple[Alert, ...]:
+    """Alerts that no other firing one explains and that nobody silenced, the gravest first."""
+    numbers = {alert.id for alert in firing}
+    found = [alert for alert in firing if alert.cause not in numbers and silenced_by(alert, silences, now_ms) is None]
+    return tuple(sorted(found, key=lambda alert: (-LEVELS.index(level_of(alert)), alert.began_ms, alert.id)))
+
+
+def level_of(alert: Alert) -> str:
+    """Level of an alert: critical, warning, or ok."""
+    return LEVEL_OF.get(alert.severity, "ok")
+
+
+def counted(alerts: Iterable[Alert]) -> dict[str, int | str]:
+    """{causes, level}: how many, and the gravest level, as a message has it."""
+    levels = [level_of(alert) for alert in alerts]
+    return {"causes": len(levels), "level": worst(levels)}
