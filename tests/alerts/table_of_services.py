@@ -23,7 +23,7 @@ from tests.alerts.stories_of_rules import (
     states,
 )
 
-A, CAGE, HEAD = ("a",), ("a", "p1"), ("head", "0", "Kimi-K3")
+A, GPU, CAGE, HEAD = ("a",), ("a", "0"), ("a", "p1"), ("head", "0", "Kimi-K3")
 OK = state("ok")
 
 LINK = Story(
