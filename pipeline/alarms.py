@@ -23,7 +23,7 @@ from alerts.view import View
 from pipeline.alert_orders import LONGEST_SILENCE_MS
 from pipeline.inbox import Asked
 from storage.alerts import AlertFilter
-from storage.records import Done
+from storage.records import Done, MarksMoved
 from storage.store import Store
 from telemetry.counters import NOMINAL_PER_GAP
 
@@ -72,6 +72,13 @@ class Alarms:
             if found:
                 self.book.by_rule[one.rule] = found
             self._written[one.rule] = _signature(found)
+
+    def follow(self, moved: Iterable[MarksMoved]) -> None:
+        """Minutes of a run are another's now: of alerts that fire, too, as the store does it of all."""
+        for one in moved:
+            for where, alert in self.open.items():
+                if alert.run == one.run and not one.kind and one.from_ms <= alert.fired_ms <= one.until_ms:
+                    self.open[where] = alert if one.to is None else replace(alert, run=one.to)
 
     def tick(self, tick: int, view: View, runs: Mapping[str, int], asked: Sequence[Asked] = ()) -> Raised:
         """What follows from a tick. view: of this tick. runs: deployment → number of the run that goes on."""

@@ -143,6 +143,7 @@ class Hub:
         self._evidence.gather(self._targets.values(), self.window, tick)
         self._mark_absences(samples, tick)
         told = self._runs(samples, tick, asked)
+        self.alarms.follow(told.moved)
         raised = self._alerts(samples, drafts, tick, of_alerts)
         spoken = self._tell(tick, raised)
         opened, closed = self._book.drain()

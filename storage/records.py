@@ -211,7 +211,7 @@ class RunPart:
 class MarksMoved:
     """Marks of a run from one instant to another, both included, go to another run; to None: they are taken away.
 
-    kind: only these; "" all.
+    kind: only these; "" all, and alerts that fired then go with them.
     """
 
     run: int

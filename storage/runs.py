@@ -16,6 +16,7 @@ from storage.codec import text_of, value_of
 from storage.database import Database
 from storage.records import Batch, DetectorState, MarksMoved, PartsMoved, RunFilter
 
+ALERT = schema.tables.tables["alert"]
 RUN, PART, MARK = schema.run.c, schema.run_part.c, schema.run_mark.c
 AT_ONCE = 500
 """Values of one IN (…)."""
@@ -85,9 +86,10 @@ class RunWriter:
         return [(statement, rows) for statement, rows in work if rows]
 
     def rest(self, connection: Connection, batch: Batch) -> None:
-        """Marks and parts that change their run, deletions, and what became of commands."""
+        """Marks (and alerts with them) and parts that change their run, deletions, and what became of commands."""
         for marks in batch.marks_moved:
             self._move_marks(connection, marks)
+            self._move_alerts(connection, marks)
         for parts in batch.parts_moved:
             self._move_parts(connection, parts)
         if batch.runs_deleted:
@@ -109,6 +111,12 @@ class RunWriter:
             if rows:
                 connection.execute(self._mark, rows)
         connection.execute(delete(schema.run_mark).where(chosen))
+
+    def _move_alerts(self, connection: Connection, moved: MarksMoved) -> None:
+        """Alerts that fired then belong to the run that has those minutes now."""
+        if moved.to is not None and not moved.kind:
+            then = ALERT.c.fired_ms.between(moved.from_ms, moved.until_ms)
+            connection.execute(update(ALERT).where(ALERT.c.run == moved.run, then).values(run=moved.to))
 
     def _move_parts(self, connection: Connection, moved: PartsMoved) -> None:
         chosen = and_(PART.run == moved.run, PART.kind.startswith(moved.prefix, autoescape=True))

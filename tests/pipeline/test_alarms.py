@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from alerts.record import Alert
+from alerts.rulebook import Rulebook
+from pipeline.alarms import Alarms
 from pipeline.config import TargetKind
-from storage.records import Command
+from storage.records import Command, MarksMoved
 from storage.store import open_store
 from telemetry.catalog import gpu, memory
 from tests.pipeline.stage import Stage
@@ -116,6 +118,30 @@ def test_a_collector_that_starts_anew_goes_on(node: Node) -> None:
     (alert,) = alerts(node)
     assert times(alert) == ("gpu_hot", 1, 61, 141)
     assert alert.revision == 2
+
+
+def test_what_fires_follows_the_minutes_of_its_run() -> None:
+    """Else the next change of the alert would bring the number of a run back that is not there any more."""
+    alarms = Alarms(Rulebook({}))
+    fired = {"early": 100, "late": 150}
+    alarms.resume(
+        [
+            Alert(n, rule, "", "node", ("n",), "info", "M", at, at, "", run=7)
+            for n, (rule, at) in enumerate(fired.items(), 1)
+        ],
+        [],
+        [],
+    )
+
+    def owners() -> list[int | None]:
+        return [alert.run for alert in alarms.open.values()]
+
+    alarms.follow([MarksMoved(7, None, 120, 120), MarksMoved(7, 9, kind="note"), MarksMoved(8, 9)])
+    assert owners() == [7, 7]
+    alarms.follow([MarksMoved(7, 9, 101, 150)])
+    assert owners() == [7, 9]
+    alarms.follow([MarksMoved(9, 7), MarksMoved(7, 3)])
+    assert owners() == [3, 3]
 
 
 def test_what_people_ask_of_alerts(node: Node) -> None:

@@ -8,7 +8,9 @@ from dataclasses import replace
 
 import pytest
 
+from alerts.record import Alert
 from runs.model import Mark, Run
+from storage.alerts import AlertFilter
 from storage.records import Batch, MarksMoved, PartsMoved, RunFilter, RunMark, RunPart
 from storage.store import Store
 
@@ -83,6 +85,23 @@ def test_a_mark_that_is_there_already_is_one(kept: Store) -> None:
     same = Mark(150, "note", "x")
     kept.commit(Batch(marks=[RunMark(1, same), RunMark(3, same)], marks_moved=[MarksMoved(1, 3)]), 1001)
     assert (kept.marks(1), kept.marks(3)) == ([], [same])
+
+
+def test_alerts_go_with_the_minutes_in_which_they_fired(kept: Store) -> None:
+    """Of two runs that are merged, and of one that is split."""
+    at = {1: 100, 2: 120, 3: 150}
+    alerts = [Alert(n, "hot", "Hot", "node", ("n1",), "warning", "M", ms, ms, "text", run=1) for n, ms in at.items()]
+    kept.commit(Batch(alerts=[*alerts, replace(alerts[0], id=4, run=2)]), 1001)
+
+    def owners() -> dict[int, int | None]:
+        return {one.id: one.run for one in kept.alerts(AlertFilter())}
+
+    kept.commit(Batch(marks_moved=[MarksMoved(1, None, 120, 120, "end"), MarksMoved(1, 3, 0, 200, "note")]), 1002)
+    assert owners() == {1: 1, 2: 1, 3: 1, 4: 2}
+    kept.commit(Batch(marks_moved=[MarksMoved(1, 3, 120)]), 1003)
+    assert owners() == {1: 1, 2: 3, 3: 3, 4: 2}
+    kept.commit(Batch(marks_moved=[MarksMoved(1, 5)], runs_deleted=[1]), 1004)
+    assert owners() == {1: 5, 2: 3, 3: 3, 4: 2}
 
 
 def test_what_belongs_to_a_run_moves_before_the_run_is_deleted(kept: Store) -> None:
