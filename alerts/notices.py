@@ -14,6 +14,8 @@ from enum import Enum
 from alerts.rule import RANK, Severity
 
 HOUR_MS = 3_600_000
+PACED = 4
+"""Messages in an hour from which on half of them are kept for the rest of it."""
 
 
 class Word(Enum):
@@ -29,9 +31,9 @@ class Channel:
     """What a channel wants to hear.
 
     least: the mildest severity. repeat_ms: after which an alert that fires on is told again, 0 for never; one that
-    somebody acknowledged is not. resolved: whether ends are told. per_hour: messages in any hour at most; what is due
-    beyond that waits, and comes together. gather_ms: what fires within this of the first comes in the same message.
-    names: rules that are told, all of them when empty.
+    somebody acknowledged is not. resolved: whether ends are told. per_hour: messages in any hour at most, see `_held`;
+    what is due beyond that waits, and comes together. gather_ms: what fires within this of the first comes in the same
+    message.
     """
 
     name: str
@@ -98,7 +100,7 @@ def due(channel: Channel, alerts: Iterable[Alert], memory: Memory, now_ms: int) 
     kept = {alert.id: memory.told[alert.id] for alert in present if alert.id in memory.told}
     sent = tuple(at for at in memory.sent_ms if at > now_ms - HOUR_MS)
     words = [(alert, word) for alert in present if (word := _word(channel, alert, kept.get(alert.id), now_ms))]
-    if not words or len(sent) >= channel.per_hour or _gathering(channel, words, now_ms):
+    if not words or _held(channel, sent, now_ms) or _gathering(channel, words, now_ms):
         return None, Memory(kept, sent)
     kept |= {alert.id: Told(word, now_ms) for alert, word in words}
     said = tuple((alert.id, word) for alert, word in words)
@@ -120,6 +122,18 @@ def _word(channel: Channel, alert: Alert, told: Told | None, now_ms: int) -> Wor
         return Word.FIRING
     again = channel.repeat_ms > 0 and now_ms - told.at_ms >= channel.repeat_ms and not alert.acknowledged
     return Word.STILL if again else None
+
+
+def _held(channel: Channel, sent: Sequence[int], now_ms: int) -> bool:
+    """Whether a message has to wait: half of an hour's go out at once, the others are spread over the hour.
+
+    So what flaps cannot use up the hour in minutes and leave nothing for what matters: of twenty, the next is at most
+    six minutes away. Of fewer than four none is kept.
+    """
+    at_once = channel.per_hour if channel.per_hour < PACED else channel.per_hour // 2
+    if len(sent) >= channel.per_hour:
+        return True
+    return len(sent) >= at_once and now_ms - sent[-1] < HOUR_MS / (channel.per_hour - at_once)
 
 
 def _gathering(channel: Channel, words: Sequence[tuple[Alert, Word]], now_ms: int) -> bool:

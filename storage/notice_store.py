@@ -35,10 +35,8 @@ class NoticeStore:
             return notices.one(connection, identity)
 
     def ask_test(self, channel: str, now_ms: int) -> str:
-        """Have a test message sent to a channel; the message's id."""
-        wanted = Outgoing(f"test-{channel}-{now_ms}", channel, now_ms, None)
-        notices.add(self._database, wanted)
-        return wanted.id
+        """Have a test message sent to a channel; its id, or that of one that waits already."""
+        return notices.add_test(self._database, Outgoing(f"test-{channel}-{now_ms}", channel, now_ms, None))
 
     def claim_notice(self, wanted: Outgoing, now_ms: int, next_ms: int) -> bool:
         """Note an attempt before it is made; False when another has begun one meanwhile, or it waits no more.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Connection, Row, and_, delete, insert, select, update
+from sqlalchemy import Connection, Row, and_, delete, select, update
 from sqlalchemy.sql.dml import Insert
 
 from alerts.notices import Memory, Notice
@@ -100,10 +100,14 @@ def newest(connection: Connection, channel: str, since_ms: int) -> list[Outgoing
     return found
 
 
-def add(database: Database, wanted: Outgoing) -> None:
-    """Put a message in that is about no alert."""
+def add_test(database: Database, wanted: Outgoing) -> str:
+    """Put a test in, unless one waits for the channel already; the id of the one that waits then."""
+    waits = (NOTICE.c.channel == wanted.channel, NOTICE.c.state == State.WAITING.value)
     with database.writing() as connection:
-        connection.execute(insert(NOTICE), _waiting(wanted))
+        known = connection.scalar(select(NOTICE.c.id).where(*waits, NOTICE.c.words == text_of(None)))
+        if known is None:
+            connection.execute(database.dialect.insert(NOTICE), _waiting(wanted))
+    return str(known or wanted.id)
 
 
 def claim(database: Database, wanted: Outgoing, now_ms: int, next_ms: int) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -113,10 +114,34 @@ def test_sixteen_nodes_that_flap_for_an_hour_stay_under_the_limit() -> None:
         notices += [notice] if notice else []
         told = {number for number, last in memory.told.items() if last.word is Word.FIRING}
         alerts = {number: one for number, one in alerts.items() if one.over_ms is None or number in told}
-    assert len(notices) == 20
+    assert len(notices) == 19
+    assert max(later.at_ms - one.at_ms for one, later in pairwise(notices)) <= 370_000
     standing = Alert(99_999, Severity.CRITICAL, 3_600_000)
     notice, _ = due(channel, [standing], memory, 2 * 3_600_000)
     assert words(notice) == [(99_999, "firing")]
+
+
+@pytest.mark.parametrize(
+    ("per_hour", "sent", "after_s", "told"),
+    [
+        (20, 9, 0, True),
+        (20, 10, 359, False),
+        (20, 10, 360, True),
+        (20, 19, 360, True),
+        (20, 20, 360, False),
+        (5, 1, 0, True),
+        (5, 2, 1199, False),
+        (5, 2, 1200, True),
+        (4, 1, 0, True),
+        (4, 2, 1799, False),
+        (3, 2, 0, True),
+        (3, 3, 3000, False),
+    ],
+)
+def test_half_of_an_hour_is_kept_for_the_rest_of_it(per_hour: int, sent: int, after_s: int, told: bool) -> None:
+    memory = Memory(sent_ms=tuple(HOUR_MS + number for number in range(sent)))
+    now_ms = HOUR_MS + sent - 1 + after_s * 1000
+    assert bool(due(replace(OPS, per_hour=per_hour), [HOT], memory, now_ms)[0]) is told
 
 
 def test_the_limit_holds_in_any_hour_and_what_waits_comes_together() -> None:

@@ -68,6 +68,10 @@ def test_an_attempt_is_noted_once(store: Store) -> None:
 def test_a_test_is_about_nothing(store: Store) -> None:
     identity = store.ask_test("ops", NOW)
     assert store.notice(identity) == Outgoing(f"test-ops-{NOW}", "ops", NOW, None)
+    assert store.ask_test("ops", NOW + 1) == identity
+    assert store.ask_test("night", NOW + 1) == f"test-night-{NOW + 1}"
+    store.settle_notice(identity, State.FAILED, "no")
+    assert store.ask_test("ops", NOW + 2) == f"test-ops-{NOW + 2}"
 
 
 def test_only_what_is_old_and_done_is_forgotten(store: Store) -> None:
