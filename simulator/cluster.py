@@ -24,6 +24,8 @@ REMEMBERED = 5
 """Cells that make the second over which the driver averages."""
 KERNEL = ("complaints", "link_down_events", "link_up_events", "agent_cpu")
 """Counters that start at 0 with the agent; all others start with the machine."""
+METERS = ("gpu_joules", "cpu_joules", "package_joules")
+"""Energy that an agent goes on counting over the firmware's wraps; `…_met` is where each stood when it began."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class Cluster:
         self._before: dict[str, Floats] = {}
         self._counters: dict[str, Floats] = {}
         self._zero: dict[str, Floats] = {}
+        self._met: dict[str, Floats] = {}
         self._trail: list[tuple[float, Floats, Floats]] = []
         self._conditions: Conditions | None = None
 
@@ -67,6 +70,7 @@ class Cluster:
             }
             self._counters |= {name: np.zeros(self.nodes) for name in ("link_down_events", "link_up_events")}
             self._zero = {name: np.zeros_like(value) for name, value in self._counters.items()}
+            self._met = {name: np.zeros(self.nodes) for name in METERS}
             self._remember(self._counters)
 
     def history(self, seed: int) -> None:
@@ -84,6 +88,7 @@ class Cluster:
         for name, size in scale.items():
             shape = self._zero[name].shape
             self._zero[name] = -np.floor(size * draw.uniform(0.5, 1.5, shape))
+        self._met = {name: self._counters[name] - self._zero[name] for name in METERS}
 
     def pass_cell(self, timeline: Timeline) -> None:
         """Finish the cell that was opened."""
@@ -106,6 +111,7 @@ class Cluster:
         totals = {name: value + gains.get(name, 0.0) for name, value in self._counters.items()}
         activity, _ = timeline.current
         values = {name: value - self._zero[name] for name, value in totals.items()}
+        values |= {f"{name}_met": value.copy() for name, value in self._met.items()}
         values |= self._gauges(instant, activity, totals)
         return Instant(instant, activity, values)
 
@@ -130,6 +136,8 @@ class Cluster:
         self.agent_started[node] = self.now
         for name in KERNEL:
             self._zero[name][node] = self._counters[name][node]
+        for name, met in self._met.items():
+            met[node] = self._counters[name][node] - self._zero[name][node]
 
     def _gains(self, seconds: Sequence[float], moved: float) -> dict[str, Floats]:
         span = sum(seconds)

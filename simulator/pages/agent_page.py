@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -13,13 +14,12 @@ from simulator.world import World
 
 WORD = 4
 WRAP_JOULES = 2**32 / 1000
-"""The firmware counts energy by rail in 32-bit millijoules."""
+"""The firmware counts energy by rail in 32-bit millijoules; the agent goes on counting over that while it lives."""
 
 
 def extras(world: World, node: int, instant: Instant, clocks: Clocks) -> dict[str, float]:
     """Readings that only a page has: clocks, states, energy by rail."""
     values = instant.values
-    cpu = float(values["cpu_joules"][node])
     booted_wall = clocks.wall_s(float(world.cluster.booted[node]))
     now = clocks.wall_s(instant.at)
     skew = float(world.conditions.nodes.skew_s[node])
@@ -30,11 +30,18 @@ def extras(world: World, node: int, instant: Instant, clocks: Clocks) -> dict[st
         "uptime": round(now - booted_wall, 2),
         "links": float(values["link"][node]),
         "sequence": world.events.sequence(node),
-        "energy_pkg": float(values["package_joules"][node]) % WRAP_JOULES,
-        "energy_cpu_p": 0.7 * cpu % WRAP_JOULES,
-        "energy_cpu_e": 0.3 * cpu % WRAP_JOULES,
-        "energy_gpu": float(values["gpu_joules"][node]) % WRAP_JOULES,
+        "energy_pkg": energy(values, "package_joules", node),
+        "energy_cpu_p": energy(values, "cpu_joules", node, 0.7),
+        "energy_cpu_e": energy(values, "cpu_joules", node, 0.3),
+        "energy_gpu": energy(values, "gpu_joules", node),
     }
+
+
+def energy(values: Mapping[str, Floats], meter: str, node: int, share: float = 1.0) -> float:
+    """A rail's joules as its agent tells them: the firmware's number when the agent began, and all since. Never falls
+    while the agent lives. share: of the meter that the rail has."""
+    met = share * float(values[f"{meter}_met"][node])
+    return met % WRAP_JOULES + share * float(values[meter][node]) - met
 
 
 @dataclass(frozen=True)

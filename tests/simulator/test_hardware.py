@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from simulator.pages.agent_page import energy
 from simulator.timeline import Activity
 from simulator.world import World
 from tests.simulator.stage import node, world
@@ -100,6 +101,33 @@ def test_energy_by_rail_follows_power() -> None:
     assert parts[0] / parts[1] == pytest.approx(7 / 3, rel=1e-3)
     gpu = after['system_energy_joules_total{rail="gpu"}'] - before['system_energy_joules_total{rail="gpu"}']
     assert gpu == pytest.approx(after['gpu_energy_joules_total{gpu="0"}'] - before['gpu_energy_joules_total{gpu="0"}'])
+
+
+@pytest.mark.parametrize(
+    ("met", "now", "share", "told"),
+    [
+        (4_294_900.0, 4_295_000.0, 1.0, 4_295_000.0),  # the firmware wraps at 4,294,967.296; the agent counts on
+        (4_294_967.5, 4_294_970.0, 1.0, 2.704),  # the agent began after the wrap, at 0.204
+        (10_000_000.0, 10_000_010.0, 0.7, 2_705_039.704),
+    ],
+)
+def test_energy_on_a_page_goes_on_over_the_firmwares_wrap(met: float, now: float, share: float, told: float) -> None:
+    values = {"rail": np.array([0.0, now]), "rail_met": np.array([0.0, met])}
+    assert energy(values, "rail", 1, share) == pytest.approx(told, abs=1e-6)
+
+
+def test_only_a_new_agent_asks_the_firmware_where_it_stands() -> None:
+    looked = world("agent-down@spark-02:10+5", until=9.0)
+    before, energy_before = looked.look().values["package_joules_met"], node(looked, 1)[PACKAGE]
+    looked.advance(20.0)
+    after = looked.look().values["package_joules_met"]
+    at_restart = looked.look().values["package_joules"][1] - after[1]
+    assert (before[[0, 2, 3]] == after[[0, 2, 3]]).all()
+    assert 0 < at_restart < 5 * 200 < after[1] - before[1], "the meter at second 15, five seconds ago"
+    assert node(looked, 1)[PACKAGE] > energy_before, "the firmware went on, so a new agent tells no less"
+
+
+PACKAGE = 'system_energy_joules_total{rail="pkg"}'
 
 
 def test_capacity_and_lanes() -> None:
