@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from simulator.cluster import Instant
+from simulator.conditions import Floats
 from simulator.pages.agent_names import FAMILIES, WHEN_CABLED, WHEN_UP, WHOLE, WORDS
 from simulator.pages.clocks import Clocks
 from simulator.world import World
