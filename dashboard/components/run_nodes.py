@@ -54,13 +54,10 @@ def nodes(summary: Sequence[Mapping[str, Any]]) -> Component | None:
 
 
 def stand_out(summary: Sequence[Mapping[str, Any]]) -> Component:
-    """The slowest and the hottest node in words."""
+    """The slowest and the hottest node in words; nothing where none can be named: why not stands among the numbers."""
     section = next((one for one in summary if one["key"] == "nodes"), None)
     apart = [one for one in (section["entries"] if section is not None else ()) if one["key"] in STANDS_OUT]
-    known = [one for one in apart if one["value"] is not None]
-    said = [words for one in known for words in told(one)]
-    if apart and not known:
-        said = [f"{apart[0].get('note', 'not known').capitalize()}."]
+    said = [words for one in apart if one["value"] is not None for words in told(one)]
     return html.P(said, className="note stand-out")
 
 

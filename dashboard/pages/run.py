@@ -38,15 +38,16 @@ EACH_MS = 30_000
 LIVE = "live"
 """In place of a number: the newest run that goes on."""
 HEADLINES = (
-    ("speed", "decode_mean"),
-    ("speed", "decode_peak"),
-    ("speed", "prefill_throughput"),
-    ("speed", "seconds"),
-    ("requests", "output"),
-    ("requests", "finished"),
-    ("phases", "running_mean"),
-    ("nodes", "took_part"),
+    ("speed", "decode_mean", "Decode, mean"),
+    ("speed", "decode_peak", "Decode, 10 s peak"),
+    ("speed", "prefill_throughput", "Prefill"),
+    ("speed", "seconds", "Length"),
+    ("requests", "output", "Output tokens"),
+    ("requests", "finished", "Requests finished"),
+    ("phases", "running_mean", "Running, mean"),
+    ("nodes", "took_part", "Nodes"),
 )
+"""(section, key, name in the width of a card): the whole name stands in the section, and on hover."""
 EXPLORED = (quotients.DECODE_TPS, gpu.GPU_UTILIZATION, gpu.GPU_POWER, quotients.INTERCONNECT_TRANSMIT)
 EXPORTED = (
     quotients.DECODE_TPS,
@@ -188,12 +189,13 @@ def head(found: Answer) -> Component:
 def headlines(summary: Sequence[Mapping[str, Any]]) -> Component:
     """The key numbers, large."""
     cards = []
-    for section, key in HEADLINES:
+    for section, key, name in HEADLINES:
         own = next((one["entries"] for one in summary if one["key"] == section), ())
         entry = next((one for one in own if one["key"] == key and not one.get("of")), None)
         if entry is not None:
-            label = html.Div(entry["label"], className="label", title=entry.get("definition", ""))
-            note = html.Div(entry.get("note", ""), className="note", title=entry.get("note", ""))
+            told = ": ".join(filter(None, (entry["label"], entry.get("definition", ""))))
+            label = html.Div(name, className="label", title=told)
+            note = html.Div(entry.get("note", ""), className="note")
             cards.append(html.Div([label, html.Div(value(entry), className="value"), note], className="reading"))
     return html.Section(cards, className="panel headlines", **{"aria-label": "Key numbers"})
 

@@ -222,6 +222,13 @@ def test_who_stands_out_is_said(site: Site, open_page: Open) -> None:
     page.wait_for_url("**node=spark-03")
 
 
+def test_requests_are_counted_in_whole_numbers(site: Site, open_page: Open) -> None:
+    page = opened(site, open_page)
+    step = "async () => (await import('/assets/run/scales.js')).gather({lane}, {{}}, [0, 9]).axis.step"
+    assert page.evaluate(step.format(lane="{ lines: [], unit: 'requests', whole: true }")) == 1
+    assert page.evaluate(step.format(lane="{ lines: [], unit: 'requests' }")) == 0.25
+
+
 def test_a_run_that_goes_on_is_drawn_on(site: Site, open_page: Open) -> None:
     page = opened(site, open_page, "/runs/live")
     expect(page.locator(".run-bar")).to_contain_text("The whole run, 40 s")
@@ -268,6 +275,10 @@ CASES: list[tuple[str, Any]] = [
      ["overview", "tokens", "phases", "requests", "kv"]),
     ("lanes.layOut({ overview: false, count: 64, readings: [] }).map.height", 640),
     ("lanes.layOut({ overview: false, count: 2, readings: [] }).map.height", 36),
+    ("scales.wholeSteps({ low: 0, high: 1, step: 0.25 })", {"low": 0, "high": 1, "step": 1}),
+    ("scales.wholeSteps({ low: 0, high: 7.5, step: 2.5 })", {"low": 0, "high": 9, "step": 3}),
+    ("scales.wholeSteps({ low: 0, high: 8, step: 2 })", {"low": 0, "high": 8, "step": 2}),
+    ("lanes.LINES.filter((lane) => lane.whole).map((lane) => lane.key)", ["requests"]),
     ("scales.episodes([[0, 10, 500, 2], [0, 1, null, 2], [0, 1, 5, null]]).map((one) => one.speed)", [250, None, None]),
     ("scales.column({ t: [0, 1000, 2000], step_ms: 1000 }, 2499)", 2),
     ("scales.column({ t: [0, 1000, 2000], step_ms: 1000 }, 4501)", -1),

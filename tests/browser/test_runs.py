@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import replace
 
@@ -34,6 +35,12 @@ def test_from_the_list_to_a_run_and_back(site: Site, open_page: Open) -> None:
     page.get_by_role("link", name="Kimi-K3 #1").click()
     expect(page.locator(".run h1")).to_have_text("Kimi-K3 #1")
     expect(page.locator(".run .headlines .reading").nth(4)).to_contain_text("400")
+    cut = "(all) => all.filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.textContent)"
+    assert page.locator(".run .headlines :is(.label, .note, .value)").evaluate_all(cut) == []
+    named = page.locator(".run .headlines .label").first
+    expect(named).to_have_text("Decode, mean")
+    expect(named).to_have_attribute("title", re.compile("^Decode, mean while decoding: Output tokens"))
+    expect(page.locator(".run .headlines .note").first).to_have_css("white-space", "normal")
     expect(page.locator(".run tr", has_text="spark-04").first).to_contain_text("53\u00a0W")
     term = page.locator("summary", has_text="Decode, mean while decoding").first
     term.click()

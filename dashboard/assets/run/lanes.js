@@ -6,7 +6,7 @@ const ROW = [10, 18], MAP_HEAD = 32, NODE_HEAD = 32;
 export const LINES = [
   { key: "tokens", title: "Decode", height: 112, lines: [["decode", "Decode", "decode"]], unit: "tokens_per_second", prefills: true },
   { key: "phases", title: "Phase", height: 12 },
-  { key: "requests", title: "Requests", height: 64, lines: [["running", "Running", "series-1"], ["waiting", "Waiting", "series-4"]], unit: "requests" },
+  { key: "requests", title: "Requests", height: 64, lines: [["running", "Running", "series-1"], ["waiting", "Waiting", "series-4"]], unit: "requests", whole: true },
   { key: "kv", title: "KV cache", height: 48, lines: [["kv", "KV cache", "series-3"]], unit: "ratio", upTo: 1 },
 ];
 const NODE_LANE = 52;

@@ -13,6 +13,12 @@ export function upright(axis, top, height) {
   return (value) => top + (1 - (value * axis.scale - axis.low) / (axis.high - axis.low || 1)) * height;
 }
 
+// The same axis in steps of whole numbers: there is no half of a request.
+export function wholeSteps({ low, high, step: any }) {
+  const step = Math.max(Math.ceil(any - 1e-9), 1), up = (value) => Math.ceil(value / step - 1e-9) * step;
+  return { low: -up(-low), high: up(high), step };
+}
+
 // {lines, axis, bin} of a lane. answers: by the keys of its lines.
 export function gather(lane, answers, span) {
   const lines = [];
@@ -24,6 +30,7 @@ export function gather(lane, answers, span) {
     lines.push(...linesOf(answer, name).slice(0, 1).map((line) => ({ ...line, name, colour, dash: 0, bin: answer.fold ? answer.step_ms : 0 })));
   }
   const axis = valueAxis(lines, span, bin, lane.unit, false);
+  if (lane.whole) Object.assign(axis, wholeSteps(axis));
   if (lane.upTo !== undefined) Object.assign(axis, { low: 0, high: lane.upTo * axis.scale, step: lane.upTo * axis.scale / 2 });
   return { lines, axis, bin };
 }
