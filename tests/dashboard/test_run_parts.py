@@ -1,0 +1,40 @@
+"""What stands above a run's timeline: key numbers by short names, and who stands out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dashboard.components.run_nodes import stand_out
+from dashboard.pages.run import HEADLINES, headlines
+from tests.dashboard.parts import attribute, text, walk
+
+
+def nodes(*entries: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"key": "nodes", "label": "Nodes", "entries": list(entries)}]
+
+
+def apart(key: str, value: float | None, **more: Any) -> dict[str, Any]:
+    return {"key": key, "label": key, "value": value, "unit": "ratio", "of": "spark-03", **more}
+
+
+def test_who_stands_out_is_named_and_nothing_is_said_where_nobody_can_be() -> None:
+    silent = apart("hottest", None, note="fewer than three nodes can be compared")
+    said = stand_out(nodes(apart("slowest", -0.25), silent))
+    assert text(said).startswith("Slowest: spark-03")
+    assert "compared" not in text(said)
+    assert text(stand_out(nodes(apart("slowest", None, note="fewer than three"), silent))) == ""
+    assert text(stand_out([])) == ""
+
+
+@pytest.mark.parametrize(("section", "key", "name"), HEADLINES)
+def test_a_key_number_has_a_short_name_and_tells_the_whole_one(section: str, key: str, name: str) -> None:
+    entry = {"key": key, "label": "The whole name", "value": 3.0, "unit": "count", "definition": "how it is made"}
+    card = headlines([{"key": section, "entries": [entry | {"note": "one note"}]}])
+    label = next(part for part in walk(card) if attribute(part, "className") == "label")
+    assert (text(label), attribute(label, "title")) == (name, "The whole name: how it is made")
+    assert text(card).endswith("one note")
+    assert len(name) <= 18, "more is cut off in an eighth of the page"
+    bare = headlines([{"key": section, "entries": [entry | {"definition": ""}]}])
+    assert any(attribute(part, "title") == "The whole name" for part in walk(bare))
