@@ -26,6 +26,8 @@ EXPLORE, RUN, MODULES = (
     for folder in ("explore", "run", "live")
 )
 """Modules that a page will import, so that the browser need not find them one by one."""
+SHARED = ("explore/lines", "explore/link", "explore/time")
+"""Modules of Explore that those of every page use."""
 RUN_BORROWS = ("colours", "draw", "format", "lines", "strip", "time")
 """Modules of Explore that a run's page uses."""
 INDEX = """<!DOCTYPE html>
@@ -59,7 +61,7 @@ class App(dash.Dash):
         page, status_code = page_at(flask.request.path, self.services)
         flask.after_this_request(lambda response: _with_status(response, status_code))
         assets = self.get_asset_url("").rstrip("/")
-        modules = (*MODULES, *_more_modules(flask.request.path))
+        modules = dict.fromkeys((*MODULES, *SHARED, *_more_modules(flask.request.path)))
         preloads = "".join(f'<link rel="modulepreload" href="{assets}/{name}.js">\n' for name in modules)
         return INDEX.format(
             icon=ICON,

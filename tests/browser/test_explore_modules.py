@@ -58,6 +58,7 @@ CASES: list[tuple[str, str, Any]] = [
     # Instants and ticks.
     ("time", f"m.instantText({NOV}, {NOV})", "26 Nov 22:13:20"),
     ("time", f"m.instantText({NOV + 7}, {NOV + 400 * DAY})", "26 Nov 2026 22:13:20.007"),
+    ("time", f"m.instantText({NOV + 7}, {NOV}, false)", "26 Nov 22:13"),
     ("time", f"m.spanText([{NOV}, {NOV + HOUR}], {NOV})", "26 Nov 22:13:20 – 23:13:20"),
     ("time", f"m.spanText([{NOV}, {NOV + 2 * HOUR}], {NOV})", "26 Nov 22:13:20 – 27 Nov 00:13:20"),
     ("time", "[900, 1000, 118000, 900000, 7200000, 86400000, 604800000, 5400000, 172799999].map(m.lengthText)",

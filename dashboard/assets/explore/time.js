@@ -24,11 +24,12 @@ export function dayText(instant, year = false) {
   return `${at.getDate()} ${MONTHS[at.getMonth()]}` + (year ? ` ${at.getFullYear()}` : "");
 }
 
-// "30 Nov 07:40:00"; the year where it is not that of `now`; milliseconds where there are any.
-export function instantText(instant, now) {
-  const part = instant % 1000 ? "." + String(Math.floor(instant % 1000)).padStart(3, "0") : "";
+// "30 Nov 07:40:00": how every page writes an instant, in the viewer's zone. The year where it is not that of `now`;
+// milliseconds where there are any; neither they nor seconds where those do not matter.
+export function instantText(instant, now, seconds = true) {
+  const part = seconds && instant % 1000 ? "." + String(Math.floor(instant % 1000)).padStart(3, "0") : "";
   const year = new Date(instant).getFullYear() !== new Date(now).getFullYear();
-  return `${dayText(instant, year)} ${clockText(instant)}${part}`;
+  return `${dayText(instant, year)} ${clockText(instant, seconds)}${part}`;
 }
 
 // "30 Nov 07:40:00 – 07:55:00": the second day only where it is another.

@@ -1,6 +1,7 @@
 // Parts of pages that the server writes as HTML: fetched every few seconds, and only what differs is touched, so that
 // what is open, selected or focused stays so. Numbers in them are formatted by the server like all others.
 
+import { instantText } from "../explore/time.js";
 import { leadTo } from "./anchor.js";
 import { inUse, initial, isTyped } from "./fields.js";
 
@@ -89,9 +90,9 @@ function drop(node) {
 // Instants that the server wrote as numbers, in the viewer's zone.
 function writeInstants(place) {
   for (const time of place.querySelectorAll("time[data-instant]")) {
-    const instant = new Date(Number(time.dataset.instant));
-    time.dateTime = instant.toISOString();
-    if (!time.textContent) time.textContent = instant.toLocaleString();
+    const instant = Number(time.dataset.instant);
+    time.dateTime = new Date(instant).toISOString();
+    if (!time.textContent) time.textContent = instantText(Math.floor(instant / 1000) * 1000, Date.now());
   }
 }
 

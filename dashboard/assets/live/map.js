@@ -1,5 +1,6 @@
 // Node × time: one row per node, one column of pixels per tick, on canvas. The switch chooses the reading.
 
+import { clockText } from "../explore/time.js";
 import { element, fitCanvas, setText } from "./dom.js";
 import { makeRamp, ROW_UNKNOWN } from "./ramp.js";
 import { NodeTable } from "./table.js";
@@ -202,7 +203,7 @@ export class FleetMap {
     this.tip.hidden = x < 0 || node < 0 || node >= this.names.length;
     if (this.tip.hidden) return;
     const at = this.last.t - (1 - x / this.width) * this.span;
-    setText(this.tip, `${this.state.message.nodes[node].name} · ${new Date(at).toLocaleTimeString()} · ${this.valueAt(node, at)}`);
+    setText(this.tip, `${this.state.message.nodes[node].name} · ${clockText(at)} · ${this.valueAt(node, at)}`);
     this.tip.style.transform = `translate(${Math.min(event.clientX - bounds.left + 12, bounds.width - this.tip.offsetWidth)}px, ${event.clientY - bounds.top + 14}px)`;
   }
 

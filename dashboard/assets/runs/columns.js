@@ -1,6 +1,7 @@
 // Columns of the list of runs. Numbers are written by the formatter's own tables.
 
 import { show, text } from "../explore/format.js";
+import { instantText } from "../explore/time.js";
 
 // What runs that came from outside are called: by the beginning of their deployment, which none of ours has.
 const ORIGINS = [["benchmark:", "benchmark"], ["foreign:", "imported"]];
@@ -86,7 +87,7 @@ export function signed(value) {
 }
 
 function instant(value) {
-  return new Date(value).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+  return instantText(value, Date.now(), false);
 }
 
 export function marks(run) {
