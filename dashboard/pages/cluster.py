@@ -195,4 +195,4 @@ def page() -> Component:
 
 def register() -> None:
     """Make this the start page."""
-    dash.register_page("cluster", path="/", title="Tachograph", name="Cluster", layout=lambda **_: page())
+    dash.register_page("cluster", path="/", title="Cluster · Tachograph", name="Cluster", layout=lambda **_: page())

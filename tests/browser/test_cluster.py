@@ -32,7 +32,7 @@ def test_a_tick_changes_numbers_tiles_and_lines(make_site: MakeSite, open_page: 
     site = make_site()
     page = open_page(site.address)
     wait_for_charts(page)
-    expect(page).to_have_title("20.0 tok/s · Tachograph")
+    expect(page).to_have_title("Cluster · 20.0 tok/s · Tachograph")
     expect(cell(page, "requests.running")).to_have_text("3")
     expect(page.locator("[data-zone]")).to_have_text("Europe/Berlin")
     site.world.set(HEAD, engine.REQUESTS_RUNNING, constant(5.0))

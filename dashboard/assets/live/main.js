@@ -15,6 +15,7 @@ import { State } from "./state.js";
 import { Stream } from "./stream.js";
 import { startTheme } from "./theme.js";
 import { Tiles } from "./tiles.js";
+import { showTitle } from "./title.js";
 
 const MINUTES = 15, KEEP_MS = MINUTES * 60000, AGE_MS = 1000;
 // Plots first: what they measure must not wait for a layout of the text written after them.
@@ -76,7 +77,7 @@ function draw() {
     state.record(KEEP_MS);
     views.forEach((view) => view.update(changed));
   }
-  if (state.message?.title) document.title = state.message.title;
+  showTitle(state.message?.title);
   showAge(state, linked, started);
   showBadge(state.message?.alerts);
   drawn = performance.now();
