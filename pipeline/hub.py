@@ -32,6 +32,7 @@ from pipeline.writer import Draft, Work
 from runs.sights import speculative_text
 from storage.intervals import OWN_FACT
 from storage.records import Batch, Episode, Event, Fact, TargetRow
+from telemetry.catalog import cluster
 from telemetry.counters import Step
 from telemetry.frame import Floats
 from telemetry.model import Series
@@ -44,6 +45,8 @@ WINDOW_MS = 120_000
 TARGETS_EVERY_MS = 10_000
 READ_FACT = "events_read"
 """How far an agent's events have been read, so that a collector that starts anew tells none twice."""
+NO_RULES = "rules of alerts cannot be worked out; see the log"
+NO_WORDS = "it cannot be worked out who is told of alerts; see the log"
 MOST_TOKENS = 1e12
 MOST_AGE_MS = 30 * 86_400_000.0
 """Beyond these a number on a page is nonsense: the size of a prefill is then unknown, an event as old as that."""
@@ -81,6 +84,7 @@ class Hub:
         self._facts: dict[tuple[str, str], str] = {}
         self._rows_at: int | None = None
         self._states: dict[str, tuple[Verdict, int, int]] = {}
+        self._defects: set[str] = set()
 
     def learn_facts(self, target: str, facts: Mapping[str, str], now_ms: int) -> None:
         """Facts as a target states them now; the store keeps what changed."""
@@ -209,22 +213,32 @@ class Hub:
             raised = self.alarms.tick(tick, self.lookout.view(tick, members), self.chronicle.going(), asked)
             if raised.changes:
                 self.lookout.read(self.alarms.rulebook.rules.values())
+            self._defects.discard(NO_RULES)
             return raised
         except (ArithmeticError, ValueError, TypeError, LookupError):
-            log.exception("rules cannot be worked out at this tick")
+            self._defect(NO_RULES, tick)
             return Raised()
+
+    def _defect(self, what: str, now_ms: int) -> None:
+        """A part of the work fails by a fault of ours: said once, in the log and as an event, until it goes well."""
+        if what not in self._defects:
+            log.exception(what)
+            self.note_event(cluster.CLUSTER_TARGET, "defect", what, now_ms)
+            self._defects.add(what)
 
     def _tell(self, tick: int, raised: Raised) -> Spoken:
         """Who is told what of alerts. A defect in it costs no sample."""
         alarms = self.alarms
         firing, silences = list(alarms.open.values()), list(alarms.silences.values())
         try:
-            return self.teller.tick(
+            spoken = self.teller.tick(
                 tick, firing, raised.alerts.values(), alarms.book.standings, silences, alarms.rulebook.rules
             )
         except (ArithmeticError, ValueError, TypeError, LookupError):
-            log.exception("it cannot be worked out who is told what")
+            self._defect(NO_WORDS, tick)
             return Spoken()
+        self._defects.discard(NO_WORDS)
+        return spoken
 
     def _speculation(self, target: str) -> str | None:
         names = ("speculative_method", "speculative_tokens")

@@ -102,8 +102,9 @@ class Lookout:
         self._servers |= {one.target: name for one, name in seen.items()}
         names = {*self._engines.values(), *self._servers.values()}
         nodes = [name for name, kind in self._kinds.items() if kind is Scope.NODE] if len(names) == 1 else []
+        only = next(iter(names), "")
         engines_of: dict[Key, str] = {(one.target, one.engine, one.model): name for one, name in self._engines.items()}
-        return Members(engines_of, dict.fromkeys(nodes, *names), self._kinds, self._servers)
+        return Members(engines_of, dict.fromkeys(nodes, only), self._kinds, self._servers)
 
     def view(self, tick: int, members: Members) -> View:
         """What can be read at a tick."""
