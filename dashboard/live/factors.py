@@ -13,6 +13,7 @@ from enum import Enum
 import numpy as np
 
 from dashboard.live import current
+from dashboard.live.beside import beside
 from dashboard.live.cache import offers
 from dashboard.live.fleet import by_cage, cage_rates
 from dashboard.live.scene import SHOWN_MS, WINDOWS_MS, Scene
@@ -151,7 +152,7 @@ def _fabric(scene: Scene, span_ms: float) -> Line | None:
 
 
 def _foreign(scene: Scene, span_ms: float) -> Line | None:
-    """Share of the trailing minute's decoding time that lay inside a prefill."""
+    """Share of the trailing minute's decoding time that lay inside a prefill, the one that runs now included."""
     if not scene.recorded(cluster.PREFILL_SECONDS).series:
         return None
     window = WINDOWS_MS["foreign_prefill"]
@@ -160,7 +161,10 @@ def _foreign(scene: Scene, span_ms: float) -> Line | None:
     if not len(frame.ticks):
         return None
     decoding = current.held_total(frame) > 0
-    busy, both = _running_count(decoding), _running_count(decoding & inside(frame.ticks, scene.episodes))
+    covered = inside(frame.ticks, scene.episodes)
+    for since, until in beside(scene):
+        covered |= (frame.ticks > since) & (frame.ticks <= until)
+    busy, both = _running_count(decoding), _running_count(decoding & covered)
     first = np.searchsorted(frame.ticks, frame.ticks - window, side="right")
     places = np.arange(1, len(frame.ticks) + 1)
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -29,6 +29,10 @@ EXPLAINED = 0.5
 """What follows from others is explained where they make up this share of its effect."""
 BUSY = 0.80
 
+FOREIGN = (
+    "Share of the last minute's decoding time in which an engine also worked at another request's prompt. A prefill "
+    "counts while it runs, as far as requests without tokens show it, and in full once it has ended."
+)
 Row = dict[str, str]
 
 
@@ -179,6 +183,8 @@ def why_rows(
     for row in rows:
         if row["key"] == "step_time":
             row |= {"note": note, "hint": hint}
+        elif row["key"] == "foreign_prefill":
+            row |= {"hint": FOREIGN}
     rows.append(straggler_row(columns))
     if still:
         return rows, _still(scene)

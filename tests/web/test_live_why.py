@@ -160,6 +160,60 @@ def test_foreign_prefill_is_a_share_of_decoding_time(make_world: MakeWorld, make
     assert rows["foreign_prefill"]["now"] == "26.7 %"  # 271, 273 … 285: 8 of 30
 
 
+START = 270
+"""Tick at which a second request begins its prefill, while one decodes."""
+
+
+def prefilling_beside(world: World, *, until: int = 10**6, seen: Callable[[int], float] | None = None) -> None:
+    """One request decodes all the time; another prefills from START until a tick, and decodes then."""
+
+    def decoded(number: int) -> float:
+        return number + max(number - until, 0)
+
+    world.set(HEAD, engine.REQUESTS_RUNNING, seen or (lambda number: 1.0 if number < START else 2.0))
+    world.set(HEAD, part(engine.ITL, "sum"), decoded)
+    world.set(HEAD, engine.PROMPT_TOKENS, lambda number: 0.0 if number < until else 6e4)
+
+
+def test_a_prefill_beside_a_decoding_request_counts_while_it_runs(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    """Running from 270 on, seen at 275 of ten-second means, and dated back to 270: 30 of the last 60 s."""
+    rows, cause = card(make_world, make_web, prefilling_beside)
+    assert (rows["foreign_prefill"]["now"], rows["foreign_prefill"]["change"]) == ("51.7 %", "▲ +51.7 pp")
+    assert cause[0] == "foreign prefill ▲ +51.7 pp"
+    assert rows["foreign_prefill"]["hint"].startswith("Share of the last minute's decoding time")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda world: prefilling_beside(world, until=290),  # it ended: told by its episode, or not at all
+        lambda world: prefilling_beside(world, seen=lambda number: float(number % 5 > 0)),  # a gauge that reads 0
+        lambda world: prefilling_beside(world, seen=lambda number: 1.0 if number < 297 else 2.0),  # too new to be seen
+        lambda world: prefilling_beside(world, seen=lambda _number: 3.0),  # some are never timed
+        lambda world: [prefilling_beside(world), world.drop(part(engine.ITL, "sum").name)],
+        lambda world: [prefilling_beside(world), world.drop(engine.PROMPT_TOKENS.name)],
+        lambda world: [prefilling_beside(world), world.drop(engine.REQUESTS_RUNNING.name)],
+    ],
+)
+def test_no_prefill_is_seen_beside(make_world: MakeWorld, make_web: MakeWeb, change: Callable[[World], None]) -> None:
+    rows, _ = card(make_world, make_web, change)
+    assert rows["foreign_prefill"]["now"] == "0.0 %"
+
+
+def test_many_requests_ask_for_more_of_a_difference(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    """20 running: 0.9 without tokens is less than a twentieth; 1.1 shows when all of the ten seconds are of it."""
+    for more, told in ((20.9, "0.0 %"), (21.1, "43.3 %")):
+        rows, _ = card(
+            make_world,
+            make_web,
+            lambda world, more=more: [  # type: ignore[misc]
+                prefilling_beside(world, seen=lambda number: 20.0 if number < START else more),
+                world.set(HEAD, part(engine.ITL, "sum"), rising(20.0)),
+            ],
+        )
+        assert rows["foreign_prefill"]["now"] == told
+
+
 def test_prefills_inside() -> None:
     ticks = np.array([tick(number) for number in range(6)])
     episodes = (Episode("d", HEAD, "0", tick(1), tick(4), None, None), Episode("d", HEAD, "0", tick(4), tick(5), 1, 1))
