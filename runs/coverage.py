@@ -69,6 +69,11 @@ def _gaps(ticks: Floats, any_here: bool, gap_ms: float, start_ms: float, end_ms:
     return tuple((float(edges[place]), float(edges[place + 1])) for place in np.flatnonzero(apart > gap_ms).tolist())
 
 
+def no_window(window_s: float, seconds: float) -> str:
+    """Why a stretch of this length has no value over windows of this length, where gaps or its length are why."""
+    return f"shorter than {window_s:g} s" if seconds < window_s else f"no window of {window_s:g} s without a gap"
+
+
 def touched(several: Sequence[Coverage], what: str) -> str:
     """What to say of a number that gaps touch: "2 gaps of the engine, 14 s"; "" where there are none."""
     gaps = [gap for one in several for gap in one.gaps]

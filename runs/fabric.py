@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from runs.cages import DIRECTIONS, TRAFFIC, Cage
-from runs.coverage import touched
+from runs.cages import DIRECTIONS, PEAK_MS, TRAFFIC, Cage
+from runs.coverage import no_window, touched
 from runs.entries import Entry, Number, Section
 from runs.stretch import FABRIC_TROUBLE, Stretch
 from telemetry.model import Unit
@@ -62,7 +62,7 @@ def _sums(stretch: Stretch, found: Sequence[Cage]) -> list[Entry]:
         PER_TOKEN.entry(
             sent / tokens if tokens > 0 else None, note=gaps if tokens > 0 else "", why="no output token came"
         ),
-        BUSIEST.entry(None, why="no window of 10 s without a gap")
+        BUSIEST.entry(None, why=no_window(PEAK_MS / 1000, seconds))
         if busiest is None
         else BUSIEST.entry(peaks[busiest], note="{}, {}".format(*busiest)),
     ]
@@ -80,7 +80,7 @@ def _cages(stretch: Stretch, found: Sequence[Cage]) -> list[Entry]:
             entries.append(CAGE_MEAN[way].entry(mean, of=one.label, note=gaps[one.node]))
             peak = one.peak[way]
             note = gaps[one.node] if peak == peak else ""
-            entries.append(CAGE_PEAK[way].entry(peak, of=one.label, note=note, why="no window of 10 s without a gap"))
+            entries.append(CAGE_PEAK[way].entry(peak, of=one.label, note=note, why=no_window(PEAK_MS / 1000, seconds)))
     return entries
 
 

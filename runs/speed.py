@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from runs.activity import within
-from runs.coverage import touched
+from runs.coverage import no_window, touched
 from runs.entries import Entry, Number, Section
 from runs.phases import running_seconds
 from runs.reader import Episode
@@ -148,10 +148,10 @@ def _of_windows(stretch: Stretch, silent: str, gaps: str) -> list[Entry]:
     long, short = rates(stretch, PEAK_S), rates(stretch, PEAK_SHORT_S)
     ticks = stretch.engines.ticks.astype(np.float64)
     busy = long[within(ticks, stretch.windows) & ~np.isnan(long)]
-    why = silent if not stretch.windows else "no window of 10 s without a gap"
+    why = silent if not stretch.windows else no_window(PEAK_S, stretch.subject.seconds)
     interval = interval_s(stretch.engines)
     slow = f"not measurable: the engine is read every {interval:g} s"
-    shortly = "no window of 1 s without a gap" if interval <= PEAK_SHORT_S else slow
+    shortly = no_window(PEAK_SHORT_S, stretch.subject.seconds) if interval <= PEAK_SHORT_S else slow
     median = float(np.median(busy)) if len(busy) else None
     return [
         DECODE_MEDIAN.entry(median, count=len(busy), note=gaps if len(busy) else "", why=why),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from runs.coverage import no_window
 from runs.subject import Member
 from storage.records import Episode
 from telemetry.catalog import engine as catalog
@@ -115,9 +116,9 @@ def test_a_second_is_not_measurable_at_a_longer_interval() -> None:
 def test_shorter_than_any_window() -> None:
     found = World(61, {TOKENS: STEADY}).summary(10, 15)
     peak = entry(found, "speed.decode_peak")
-    assert (peak.value, peak.note) == (None, "no window of 10 s without a gap")
+    assert (peak.value, peak.note) == (None, "shorter than 10 s")
     median = entry(found, "speed.decode_median")
-    assert (median.value, median.count, median.note) == (None, 0, "no window of 10 s without a gap")
+    assert (median.value, median.count, median.note) == (None, 0, "shorter than 10 s")
     assert value(found, "speed.decode_peak_1s") == 10
 
 
@@ -231,3 +232,11 @@ def test_prefill_speed_of_a_request() -> None:
     assert (told.value, told.count) == (750, 2)
     missing = entry(World(61, {TOKENS: STEADY}).summary(), "speed.prefill_speed")
     assert (missing.value, missing.note) == (None, "the engine does not tell both of its terms")
+
+
+def test_what_is_as_long_as_a_window_lacks_it_because_of_gaps() -> None:
+    assert [no_window(10.0, seconds) for seconds in (9.9, 10.0)] == [
+        "shorter than 10 s",
+        "no window of 10 s without a gap",
+    ]
+    assert no_window(1.0, 0.5) == "shorter than 1 s"
