@@ -31,6 +31,17 @@ USAGE = (
     "[--severity WORD] --end TIME | unsilence ID | silences | rules [NAME] | set NAME FIELD=VALUE… | enable NAME | "
     "disable NAME | reset NAME | check FILE | replay NAME | channels | test-channel NAME"
 )
+ORIGINS = {"default": "as delivered", "file": "settings file", "page": "changed by people"}
+"""Where a field of a rule comes from, in words: what people change comes by command line, page or API alike."""
+DONE: Mapping[str, str] = {
+    "acknowledge": "alert {alert}: acknowledged",
+    "silence": "silenced; alerts silences shows it",
+    "unsilence": "silence {silence}: over",
+    "rule": "rule {name}: changed; alerts rules {name} shows it",
+    "enable": "rule {name}: switched {word}",
+    "reset": "rule {name}: what people changed is taken back",
+}
+"""Kind of an order → what is said once it was carried out."""
 FILTERS = ("rule", "node", "deployment", "severity", "state", "start", "end", "limit")
 Options = Mapping[str, Any]
 
@@ -48,6 +59,8 @@ def main(settings: Settings, options: Options) -> int:
             return channels.test_channel(settings, words[0] if words else "")
         file = configs.rule_tables(settings)
         store = open_store(settings.store, writer=False, now_ms=_now())
+    except BrokenPipeError:
+        raise  # nobody reads what was printed, which `cli.main` knows what to do about
     except (StoreError, OSError) as error:
         return _said(error, FAILED)
     try:
@@ -142,15 +155,13 @@ def _rules(sources: Sources, file: File, words: Sequence[str], _options: Options
 def _rule(one: Mapping[str, Any]) -> list[str]:
     origins = one["origins"]
     shown = [
-        (name, json.dumps(value) if isinstance(value, list | bool) else str(value), origins.get(name, ""))
+        (name, origins.get(name, ""), json.dumps(value) if isinstance(value, list | bool) else str(value))
         for name, value in one.items()
         if name not in ("name", "settings", "origins") and value not in ("", [])
     ]
-    shown += [(f"${name}", value, origins[f"settings.{name}"]) for name, value in one["settings"].items()]
-    return [
-        f"[{one['name']}]",
-        *aligned([(name, " ".join(text.split()), origin) for name, text, origin in shown]).splitlines(),
-    ]
+    shown += [(f"${name}", origins[f"settings.{name}"], value) for name, value in one["settings"].items()]
+    rows = [(name, ORIGINS.get(origin, origin), " ".join(text.split())) for name, origin, text in shown]
+    return [f"[{one['name']}]", *aligned(rows).splitlines()]
 
 
 def _silences(sources: Sources, _file: File, _words: Sequence[str], _options: Options) -> Shown:
@@ -274,4 +285,8 @@ def _order(sources: Sources, file: File, given: dict[str, Any], options: Options
         print(json.dumps(found))
     if found["applied"] is None:
         return _said(found["why"], UNHEARD)
-    return 0 if found["error"] is None else _said(found["error"], FAILED)
+    if found["error"] is not None:
+        return _said(found["error"], FAILED)
+    if not options.get("json"):
+        print(DONE[given["kind"]].format(**given, word="on" if given.get("on") else "off"))
+    return 0

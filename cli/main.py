@@ -17,6 +17,8 @@ from cli.supervisor import WRONG_SETTINGS
 from settings import FILE, TABLE, SettingsError, load
 from storage.errors import StoreTaken
 
+UNREAD = 141
+"""Whoever read the output has gone (`| head`): what shells say of a program that SIGPIPE ends."""
 INTERRUPTED = 130
 """Ctrl-C where nothing was started yet that would have to be stopped in order; what shells say of it, too."""
 BEFORE_NOW = re.compile(r"-[0-9]+[a-z]*")
@@ -92,6 +94,20 @@ def joined(arguments: Sequence[str]) -> list[str]:
 
 def main(arguments: list[str]) -> int:
     """Run one command; its exit status. 2 means that the settings or the command line were refused."""
+    try:
+        try:
+            return _run(arguments)
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        # Python tries once more at its end to write what is left: let it go nowhere.
+        nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+        return UNREAD
+
+
+def _run(arguments: list[str]) -> int:
     given = vars(parser().parse_args(joined(arguments)))
     command, config = given.pop("command"), given.pop("config", None)
     own = {option.name: given.pop(option.name) for option in OPTIONS.get(command, ()) if option.name in given}

@@ -57,21 +57,31 @@ def test_lists_and_shows(do: Do) -> None:
 
 def test_rules_and_silences(do: Do) -> None:
     assert do("rules")[1].splitlines()[1].split() == ["node_silent", "yes", "critical", "30s", "Node", "silent"]
-    assert "$power" in do("rules", "power_delivery")[1]
+    shown = do("rules", "power_delivery")[1]
+    rows = [line.split("  ") for line in shown.splitlines()]
+    assert ["$power", "as delivered", "30 W"] in [[cell.strip() for cell in row if cell] for row in rows]
+    assert not [line for line in shown.splitlines() if line.endswith("as delivered")]
     assert do("rules", "moon")[2] == "there is no rule moon\n"
     assert do("silences")[1].splitlines()[1].split()[:2] == ["1", "active"]
 
 
 def test_what_people_do(world: World, do: Do) -> None:
     with collecting(world):
-        assert do("ack", "3", "--by", "bob")[0] == 0
+        assert do("ack", "3", "--by", "bob") == (0, "alert 3: acknowledged\n", "")
         assert do("ack", "4") == (1, "", "there is no alert 4 that fires\n")
-        assert do("silence", "new", "fan", "--node", "spark-02", "--end", "+2h")[0] == 0
-        assert do("unsilence", "1")[0] == 0
-        assert do("set", "power_delivery", "for=5s", "$power=25 W", "enabled=true")[0] == 0
-        assert do("disable", "gpu_hot")[0] == 0
-        assert do("enable", "gpu_hot")[0] == 0
-        assert do("reset", "power_delivery")[0] == 0
+        assert do("silence", "new", "fan", "--node", "spark-02", "--end", "+2h")[:2] == (
+            0,
+            "silenced; alerts silences shows it\n",
+        )
+        assert do("unsilence", "1")[:2] == (0, "silence 1: over\n")
+        said = "rule power_delivery: changed; alerts rules power_delivery shows it\n"
+        assert do("set", "power_delivery", "for=5s", "$power=25 W", "enabled=true")[:2] == (0, said)
+        rows = [line.split(maxsplit=1) for line in do("rules", "power_delivery")[1].splitlines()]
+        assert ["for", "changed by people  5s"] in rows
+        assert ["$power", "changed by people  25 W"] in rows
+        assert do("disable", "gpu_hot")[:2] == (0, "rule gpu_hot: switched off\n")
+        assert list(json.loads(do("enable", "gpu_hot", "--json")[1])) == ["command", "applied", "error"]
+        assert do("reset", "power_delivery")[:2] == (0, "rule power_delivery: what people changed is taken back\n")
         assert do("reset", "power_delivery")[2] == "rule power_delivery: nobody has changed it here\n"
     assert [one.acknowledged_by for one in world.writer.alerts() if one.id == 3] == ["bob"]
     silence = world.writer.silences()[-1]

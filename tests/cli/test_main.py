@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import os
 import re
 import signal
 import socket
 import subprocess
 import sys
 import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -47,6 +49,24 @@ def test_help_of_every_command(command: str, capsys: pytest.CaptureFixture[str])
         main([command, "--help"])
     assert ended.value.code == 0
     assert COMMANDS[command].split()[0] in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [(["version"], 141), (["export", "--help"], 0), (["alerts", "check", "empty.toml"], 141)],
+    ids=["version", "help", "alerts"],
+)
+def test_a_reader_that_goes_away_is_no_fault(arguments: list[str], status: int, tmp_path: Path) -> None:
+    """argparse keeps it to itself that nobody reads its help."""
+    (tmp_path / "empty.toml").touch()
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        command = [sys.executable, ROOT / "app.py", *arguments]
+        ended = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, check=False, cwd=tmp_path)
+    finally:
+        os.close(write)
+    assert (ended.returncode, ended.stderr) == (status, "")
 
 
 @pytest.mark.parametrize("arguments", [[], ["runn"], ["run", "--no-token"], ["run", "--por", "1"]])
