@@ -41,6 +41,8 @@ HEADS: Sequence[tuple[str, Unit]] = (
     ("requests.output", Unit.TOKENS),
     ("requests.finished", Unit.REQUESTS),
 )
+ORIGINS = {"benchmark": "benchmark", "foreign": "imported"}
+"""Who began a run that came from outside → how it is marked."""
 FILTERS = ("deployment", "tag", "text", "label", "state", "start", "end", "limit")
 
 
@@ -206,7 +208,7 @@ def _list(sources: Sources, options: Mapping[str, Any]) -> int:
         print(json.dumps(found))
         return 0
     if not found["runs"]:
-        print("There is no such run." if given else "No run was recorded yet.")
+        print("No run matches." if given else "No run was recorded yet.")
         return 0
     print(_table([COLUMNS, *(_row(run) for run in found["runs"])]))
     return 0
@@ -215,7 +217,8 @@ def _list(sources: Sources, options: Mapping[str, Any]) -> int:
 def _row(run: Mapping[str, Any]) -> tuple[str, ...]:
     numbers = run["numbers"] or {}
     shown = [formatting.text(numbers.get(path), unit) for path, unit in HEADS]
-    marks = [
+    marks = [ORIGINS[run["by"]]] if run["by"] in ORIGINS else []
+    marks += [
         mark for mark, on in (("live", run["live"]), ("baseline", run["baseline"]), ("pinned", run["pinned"])) if on
     ]
     return (

@@ -62,6 +62,16 @@ def test_the_list_is_a_table(do: Do) -> None:
     assert ended.endswith("good")
 
 
+@pytest.mark.parametrize(("by", "mark"), [("benchmark", "benchmark"), ("foreign", "imported")])
+def test_runs_from_elsewhere_are_marked(do: Do, world: World, by: str, mark: str) -> None:
+    """Their numbers are not those of samples that were taken here."""
+    run = Run(9, f"{by}:x", "theirs", tick(1), tick(5), by=by, tags=("night",))
+    world.writer.commit(Batch(runs=[run]), world.now)
+    (line,) = (one for one in do("list")[1].splitlines() if one.startswith("9 "))
+    assert line.endswith(f"  {mark}, night")
+    assert not any(word in do("list", "--tag", "good")[1] for word in cli.runs.ORIGINS.values())
+
+
 @pytest.mark.parametrize(
     ("flags", "ids"),
     [
@@ -93,7 +103,7 @@ def test_the_json_is_the_apis(do: Do) -> None:
 
 
 def test_nothing_found(do: Do) -> None:
-    assert do("list", "--tag", "bad") == (0, "There is no such run.\n", "")
+    assert do("list", "--tag", "bad") == (0, "No run matches.\n", "")
 
 
 def test_show(do: Do, world: World) -> None:
