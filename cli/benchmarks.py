@@ -48,7 +48,7 @@ def main(settings: Settings, options: Mapping[str, Any]) -> int:
         told = [one for name in files for one in imported(sources, Path(name), wish)]
     except ParameterError as error:
         return said(error, REFUSED)
-    except (ValueError, OSError, StoreError) as error:
+    except (ValueError, StoreError) as error:
         return said(error, FAILED)
     finally:
         store.close()
@@ -75,10 +75,14 @@ def _wish(options: Mapping[str, Any]) -> Wish:
 
 
 def results(path: Path) -> list[Benchmark]:
-    """The results of a file; ValueError or OSError with a sentence where there are none."""
-    if path.stat().st_size > reading.MOST_BYTES:
-        raise ValueError(f"{path.name}: larger than {reading.MOST_BYTES >> 20} MiB")
-    return reading.read(path.read_bytes(), path.name)
+    """The results of a file; ValueError with a sentence where there are none."""
+    try:
+        if path.stat().st_size > reading.MOST_BYTES:
+            raise ValueError(f"{path.name}: larger than {reading.MOST_BYTES >> 20} MiB")
+        data = path.read_bytes()
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {error.strerror}") from error
+    return reading.read(data, path.name)
 
 
 def imported(sources: Sources, path: Path, wish: Wish, but: Collection[str] = ()) -> list[dict[str, Any]]:

@@ -83,7 +83,8 @@ def test_several_files_at_once(collected: World, capsys: pytest.CaptureFixture[s
     ("arguments", "status", "sentence"),
     [
         ((), 2, "name the result files: import FILE…"),
-        (("missing.json",), 1, "No such file or directory: 'missing.json'"),
+        (("missing.json",), 1, "missing.json cannot be read: No such file or directory\n"),
+        ((".",), 1, ". cannot be read: Is a directory\n"),
         (("broken.json",), 1, "broken.json, line 1, column 2: "),
         (("timeless.csv",), 2, "timeless.csv: it does not tell when it was measured"),
         (("bench.json", "--run", "nine"), 2, "--run: “nine” is no number of a run"),
@@ -97,7 +98,9 @@ def test_what_cannot_be_imported(
     put("broken.json", b"{")
     put("timeless.csv", b"model,test_name,t_s_mean,t_s_std\nm,tg32,1,1\n")
     assert call(collected, "import", *arguments) == status
-    assert sentence in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert said.startswith(sentence)
+    assert "Errno" not in said
 
 
 def test_without_a_collector(world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -236,7 +239,7 @@ def test_what_cannot_be_passed_on(
 
 def test_a_run_as_one_file_there_and_back(collected: World, capsys: pytest.CaptureFixture[str]) -> None:
     assert call(collected, "runs", "export", "1", "run.tachograph-run") == 0
-    assert bundle.read(Path("run.tachograph-run").read_bytes()).about["name"] == "Kimi-K3 #1"
+    assert bundle.read(Path("run.tachograph-run").read_bytes(), 2**53).about["name"] == "Kimi-K3 #1"
     capsys.readouterr()
     assert call(collected, "runs", "import", "run.tachograph-run") == 0
     assert call(collected, "runs", "import", "run.tachograph-run") == 0
