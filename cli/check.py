@@ -91,9 +91,9 @@ def explain(kind: TargetKind, probe: Probe) -> Verdict:
         return Verdict(False, (f"This is no agent but {_what(probe)}: name it with --engine.",))
     if kind is TargetKind.ENGINE and probe.writer == "agent":
         return Verdict(False, ("This is an agent: name it with --node.",))
-    told = stranger(probe.writer, probe.reply.body, probe.reply.content_type, agent=kind is TargetKind.NODE)
-    if told is not None:
-        return Verdict(False, (sentence(f"it {told}"),))
+    strange = stranger(probe.writer, probe.reply.body, probe.reply.content_type, agent=kind is TargetKind.NODE)
+    if strange is not None:
+        return Verdict(False, (sentence(f"it {strange}"),))
     return _agent(probe) if kind is TargetKind.NODE else _engine(probe)
 
 
