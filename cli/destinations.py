@@ -9,7 +9,7 @@ from typing import Any
 
 from alerts.notices import Channel
 from alerts.rule import Severity
-from pipeline.notify.destination import EXPECTED, Destination, Heartbeat, is_allowed, masked
+from pipeline.notify.destination import EXPECTED, Destination, Heartbeat, is_allowed, is_web, masked
 from settings import Settings, SettingsError
 
 
@@ -77,7 +77,7 @@ def heartbeat(settings: Settings, environ: Mapping[str, str] = os.environ) -> He
     if not table:
         return None
     url = address("heartbeat", table, environ)
-    if url.partition("://")[0] not in ("http", "https") or not url.partition("://")[2].strip("/"):
+    if not is_web(url):
         raise SettingsError([f"heartbeat: {masked(url)!r} is wrong, expected an address with http:// or https://"])
     return Heartbeat(url, table.get("every", 60.0), table.get("private", False))
 

@@ -34,6 +34,7 @@ SCHEMES = {
 """Schemes that are allowed; there is no way to any other."""
 EXPECTED = f"an address that begins with {', '.join(f'{scheme}://' for scheme in SCHEMES)}"
 WEBHOOK = ("json", "jsons")
+WEB = ("http", "https")
 LEAST_SECRET = 4
 """Shorter parts of an address are in every sentence; a secret of three characters is none."""
 
@@ -105,7 +106,21 @@ def masked(url: str) -> str:
 
 def is_allowed(url: str) -> bool:
     """Whether messages may go there at all."""
-    return "://" in url and scheme_of(url) in SCHEMES and not re.search(r"\s", url)
+    return "://" in url and scheme_of(url) in SCHEMES and not re.search(r"\s", url) and _is_whole(url)
+
+
+def is_web(url: str) -> bool:
+    """Whether a heartbeat can go there."""
+    return scheme_of(url) in WEB and not re.search(r"\s", url) and _is_whole(url)
+
+
+def _is_whole(url: str) -> bool:
+    """Whether an address has the parts that one has; what stands for a host and a port is the services' business."""
+    try:
+        parts = urlsplit(url)
+        return scheme_of(url) not in (*WEBHOOK, *WEB) or bool(parts.hostname and (parts.port is None or parts.port > 0))
+    except ValueError:
+        return False
 
 
 def secrets_of(url: str) -> list[str]:

@@ -15,9 +15,9 @@ DEFECTS = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError
 
 def deliver(destination: Destination, message: Message) -> str:
     """Send it once. The receiver's own sentence; UndeliveredError with it where it did not take the message."""
-    hidden = secrets_of(destination.url)
     if not is_allowed(destination.url):
         raise UndeliveredError("the settings name no address that messages may go to")
+    hidden = secrets_of(destination.url)
     try:
         said = _webhook(destination, message) if destination.scheme in WEBHOOK else _service(destination, message)
     except OSError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from email import message_from_bytes
 from email.message import Message as Mail
 from email.policy import default
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 from aiosmtpd.controller import Controller
@@ -36,8 +38,12 @@ class Hook:
         return f"{scheme}://{user}127.0.0.1:{self.port}{path}"
 
 
+CERTIFICATE = Path(__file__).parent.parent / "data" / "notify" / "loopback.pem"
+"""Of 127.0.0.1, signed by itself, with its key: of use to nobody else."""
+
+
 @contextmanager
-def hook() -> Iterator[Hook]:
+def hook(*, secure: bool = False) -> Iterator[Hook]:
     found = Hook()
 
     class Handler(BaseHTTPRequestHandler):
@@ -65,6 +71,10 @@ def hook() -> Iterator[Hook]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
+    if secure:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(CERTIFICATE)
+        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     found.port = server.server_address[1]
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()

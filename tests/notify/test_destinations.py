@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pipeline.notify.addresses import AddressRefusedError, allowed, refusal
-from pipeline.notify.destination import SCHEMES, is_allowed, masked, scrubbed, secrets_of
+from pipeline.notify.destination import SCHEMES, is_allowed, is_web, masked, scrubbed, secrets_of
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,38 @@ def test_masks() -> None:
         "…",
     ]
     assert all(is_allowed(f"{scheme}://x") for scheme in SCHEMES)
-    assert not any(is_allowed(url) for url in ("http://x", "xml://x", "windows://", "json", "json://a\nb", "dbus://"))
+    assert not any(
+        is_allowed(url)
+        for url in (
+            "http://x",
+            "xml://x",
+            "windows://",
+            "json",
+            "json://a\nb",
+            "dbus://x",
+            "json:///x",
+            "json://h:p/x",
+            "ntfy://[x/y",
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("url", "well"),
+    [
+        ("https://hc.example/x", True),
+        ("http://10.0.0.1:80", True),
+        ("https:///x", False),
+        ("http://h:p/", False),
+        ("http://h:0/", False),
+        ("ftp://h/", False),
+        ("http://h/a b", False),
+        ("http://[::1", False),
+        ("h", False),
+    ],
+)
+def test_where_a_heart_can_beat(url: str, well: bool) -> None:
+    assert is_web(url) is well
 
 
 @pytest.mark.parametrize(

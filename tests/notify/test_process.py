@@ -161,8 +161,8 @@ def test_a_heartbeat_over_http_stops_with_the_collector(tmp_path: Path) -> None:
         (tmp_path / "tachograph.toml").write_text(
             f'store = "{tmp_path / "store.db"}"\n[heartbeat]\nurl = "{url}"\nevery = 10\n'
         )
-        store = open_store(str(tmp_path / "store.db"), writer=True, now_ms=START_MS)
         with notifier(tmp_path) as (_, wrote):
+            store = open_store(str(tmp_path / "store.db"), writer=True, now_ms=START_MS)
             deadline = time.monotonic() + 30
             while not receiver.heard.is_set() and time.monotonic() < deadline:
                 store.commit(Batch(), START_MS)

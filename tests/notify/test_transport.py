@@ -15,7 +15,7 @@ from pipeline.notify import service, transport
 from pipeline.notify.compose import Context, Message, message
 from pipeline.notify.destination import Destination
 from pipeline.notify.errors import UndeliveredError
-from tests.notify.receivers import hook, post_office
+from tests.notify.receivers import CERTIFICATE, hook, post_office
 
 HOT = Alert(
     7,
@@ -175,3 +175,35 @@ def test_names_of_machines_call_nobody() -> None:
 )
 def test_every_scheme_is_known(url: str) -> None:
     assert service.plugin_of(url) is not None
+
+
+def test_an_encrypted_webhook(monkeypatch: pytest.MonkeyPatch) -> None:
+    with hook(secure=True) as receiver:
+        with pytest.raises(UndeliveredError, match=r"(?i)certificate"):
+            transport.deliver(to(receiver.url("jsons")), hot())
+        assert receiver.got == []
+        monkeypatch.setenv("SSL_CERT_FILE", str(CERTIFICATE))
+        assert transport.deliver(to(receiver.url("jsons")), hot()) == "HTTP 200: taken"
+    assert receiver.bodies()[0]["id"] == "abc"
+
+
+def test_a_receiver_that_speaks_another_language() -> None:
+    with hook() as receiver, pytest.raises(UndeliveredError) as caught:
+        transport.deliver(to(receiver.url("jsons")), hot())
+    assert "s3cr3t-token" not in str(caught.value)
+    with post_office() as office, pytest.raises(UndeliveredError, match=r"^no HTTP answer \(BadStatusLine\)$"):
+        transport.deliver(to(f"json://127.0.0.1:{office.port}/x"), hot())
+
+
+@pytest.mark.parametrize("url", ["json://host:99999/hunter22", "json://[::1/hunter22", "json://host:port/hunter22"])
+def test_an_address_that_is_none_is_not_told(url: str) -> None:
+    with pytest.raises(UndeliveredError) as caught:
+        transport.deliver(to(url), hot())
+    assert "hunter22" not in str(caught.value)
+
+
+def test_a_name_that_leads_inside_is_refused_before_anything_is_sent() -> None:
+    with hook() as receiver, pytest.raises(UndeliveredError) as caught:
+        transport.deliver(to(f"json://localhost.localdomain:{receiver.port}/x"), hot())
+    assert receiver.got == []
+    assert str(caught.value)
