@@ -17,7 +17,8 @@ from alerts.notices import Channel
 from alerts.outbox import State
 from pipeline.notify.destination import Destination
 from pipeline.notify.errors import UndeliveredError
-from pipeline.notify.process import Heart
+from pipeline.notify.process import Heart, _tried
+from storage.errors import StoreBusy, StoreGone
 from storage.records import Batch
 from storage.store import Store, open_store
 from tests.notify.receivers import Hook, hook
@@ -170,3 +171,31 @@ def test_a_heartbeat_over_http_stops_with_the_collector(tmp_path: Path) -> None:
         store.close()
     assert [path for path, _, _ in receiver.got] == ["/ping/uuid-1"]
     assert "uuid-1" not in "".join(wrote)
+
+
+def test_what_is_wrong_with_the_store_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    def busy() -> None:
+        raise StoreBusy("the store is busy")
+
+    def gone() -> None:
+        raise StoreGone("the file is gone")
+
+    problem = _tried(busy, "")
+    assert problem == "the store is busy"
+    assert _tried(busy, problem) == problem
+    assert caplog.messages == ["messages wait: the store is busy"]
+    assert _tried(lambda: None, problem) == ""
+    with pytest.raises(StoreGone):
+        _tried(gone, "")
+
+
+def test_a_heart_that_is_not_heard_says_so_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    store, beats = open_store(str(tmp_path / "store.db"), writer=True, now_ms=START_MS), Beats()
+    heart = Heart(10.0, store, beats)
+    heart.step(0.0)
+    for second, refuses in ((10.0, "HTTP 500"), (20.0, "HTTP 500"), (30.0, ""), (40.0, "HTTP 500")):
+        beats.refuses = refuses
+        store.commit(Batch(), START_MS)
+        assert heart.step(second) is not bool(refuses)
+    assert caplog.messages == ["the heartbeat channel does not take our word: HTTP 500"] * 2
+    store.close()
