@@ -11,7 +11,7 @@ from typing import Any
 from cli import configs
 from dashboard.api.parameters import ParameterError
 from dashboard.comparison import Comparisons, chosen
-from dashboard.comparison_words import signed
+from dashboard.comparison_words import below, signed
 from dashboard.run_numbers import RunNumbers
 from dashboard.sources import Sources
 from pipeline.tail import Tail
@@ -123,7 +123,7 @@ def _lines(found: Mapping[str, Any]) -> list[str]:
     for run in others:
         one = _main(found, run)
         lines += [f"{run['name']} (run {run['id']}) against {first['name']} (run {first['id']}): {one['head']}"]
-        lines += [one["text"], *one["notes"], ""]
+        lines += [below(one), *one["notes"], ""]
         lines += [*table([HEAD, *(_row(other) for other in found["verdicts"] if other["run"] == run["id"])]), ""]
     lines += [f"{run['name']}: {run['limit_text']}" for run in found["runs"]]
     names = [run["name"] for run in found["runs"]]

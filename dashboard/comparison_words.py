@@ -63,6 +63,18 @@ def head(found: Verdict) -> str:
     return HEADS[found.word].format(percent(largest))
 
 
+def below(one: Mapping[str, Any]) -> str:
+    """What a verdict rests on, to stand below its head: without saying that again.
+
+    >>> below({"head": "too short to say", "text": "Too short to say: 1 block where 20 are needed."})
+    '1 block where 20 are needed.'
+    """
+    text = str(one["text"])
+    if text.lower().startswith(f"{one['head']}: "):
+        text = text[len(one["head"]) + 2 :]
+    return text[:1].upper() + text[1:]
+
+
 def body(found: Verdict, pair: tuple[str, str]) -> str:
     """What it rests on, in sentences."""
     if found.word == "not comparable":

@@ -13,7 +13,7 @@ from dash.development.base_component import Component
 
 from dashboard.api.parameters import ParameterError
 from dashboard.comparison import ALIGNMENTS, KNOWN
-from dashboard.comparison_words import shown, signed
+from dashboard.comparison_words import below, shown, signed
 from dashboard.components.fragment import fragment, serve
 from dashboard.components.references import OWN, Measured, references
 from dashboard.components.table import Content, Row, panel, table
@@ -25,6 +25,7 @@ PATH = "/compare"
 REFRESH_MS = 15_000
 MARKS = {"faster": "▲", "slower": "▼", "higher": "▲", "lower": "▼", "no difference": "=", "too short": "…"}
 NONE = "–"
+SAME = "Nothing: all that is known of what these runs ran on is the same."
 TABLES = ("ladders", "seconds", "words")
 Answer = Mapping[str, Any]
 
@@ -130,7 +131,7 @@ def pair(found: Answer, run: Mapping[str, Any]) -> Component:
                 ],
                 className="verdict-head",
             ),
-            html.P(main["text"]),
+            html.P(below(main)),
             *notes,
         ],
         className="verdict",
@@ -204,7 +205,7 @@ def own(found: Answer) -> list[Measured]:
 def fingerprint(found: Answer) -> Component:
     """Fields in which the runs differ."""
     if not found["fingerprint"]:
-        return panel("What differs", html.P("Nothing that is known of what they ran on.", className="note"))
+        return panel("What differs", html.P(SAME, className="note"))
     rows = [
         Row(one["label"], [html.Span(in_unit(value, one["unit"]), className="fact") for value in one["values"]])
         for one in found["fingerprint"]

@@ -129,6 +129,7 @@ def test_a_run_that_is_not_there(site: Site, open_page: Open, complaints: Any) -
     complaints.allowed = ("404",)
     page = open_page(f"{site.address}/compare?runs=1,77")
     expect(page.get_by_text("There is no run 77.")).to_be_visible()
+    expect(page.locator("[data-overlay]")).to_be_hidden()
 
 
 def test_the_pure_functions(site: Site, open_page: Open) -> None:

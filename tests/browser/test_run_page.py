@@ -41,6 +41,14 @@ def opened(site: Site, open_page: Open, path: str = "/runs/1", **options: Any) -
     return page
 
 
+def test_a_run_that_is_not_there_is_said_to_be_so_once(site: Site, open_page: Open, complaints: Any) -> None:
+    complaints.allowed = ("404",)
+    page = open_page(f"{site.address}/runs/99")
+    page.wait_for_function("() => document.querySelector('.run-body') && document.querySelector('.run-bar').hidden")
+    expect(page.get_by_role("heading", name="There is no run 99")).to_be_visible()
+    expect(page.get_by_text("There is no run 99")).to_have_count(1)
+
+
 def at(page: Page, second: int, first: int = 10, last: int = 130, y: float = TOKENS) -> tuple[float, float]:
     """Where a second of the world stands on the timeline, in the window."""
     box = page.locator(".run-over").bounding_box()

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-from dashboard.comparison_words import signed
+from dashboard.comparison_words import below, signed
+from dashboard.layout.static import render
+from dashboard.pages.compare import fingerprint, verdicts
 from dashboard.report.content import bundle, gather
 from exchange.bundle import read, write
 from pipeline import digest
@@ -71,6 +73,23 @@ def test_verdicts_are_those_of_the_truth(web: Web) -> None:
         "Too short to say: 6 independent blocks of 10.0\u00a0s where 20 are needed, about 2m 20s more at the same load."
     )
     assert "4 in the first" in verdict(found, 5)["why"]
+
+
+def test_what_a_verdict_rests_on_does_not_say_its_head_again(web: Web) -> None:
+    found = web.get("compare?runs=1,2,4,5")
+    assert below(verdict(found, 4)).startswith("6 independent blocks of 10.0\u00a0s where 20 are needed")
+    for number in (2, 5):
+        assert below(verdict(found, number)) == verdict(found, number)["text"]
+    page = render(verdicts(web.get("compare?runs=1,4")), {})
+    assert ">Too short to say<" in page
+    assert "<p>6 independent blocks" in page
+
+
+def test_runs_that_do_not_differ_are_said_to_be_the_same(web: Web) -> None:
+    found = web.get("compare?runs=1,2")
+    assert "Nothing: all that is known of what these runs ran on is the same." in render(
+        fingerprint({**found, "fingerprint": []}), {}
+    )
 
 
 def test_who_is_compared(web: Web) -> None:

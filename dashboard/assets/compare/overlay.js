@@ -58,6 +58,8 @@ export class Overlay {
   async load() {
     try {
       const answer = await fetch(this.place.dataset.overlay, { cache: "no-store" });
+      // What cannot be compared has no course: the part above says why.
+      if (!answer.ok && answer.status < 500 && !this.found) this.place.hidden = true;
       if (this.closed || !answer.ok) return;
       this.found = await answer.json();
       this.show();

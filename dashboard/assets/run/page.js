@@ -14,7 +14,7 @@ const LIVE = "live", EVERY_MS = 5000, DEEPEST = 30;
 async function get(path, signal) {
   const answer = await fetch(`/api/v1/${path}`, { cache: "no-store", signal });
   const told = await answer.json().catch(() => ({}));
-  if (!answer.ok) throw new Error(told.error ?? `The server answers ${answer.status}.`);
+  if (!answer.ok) throw Object.assign(new Error(told.error ?? `The server answers ${answer.status}.`), { status: answer.status });
   return told;
 }
 
@@ -171,6 +171,8 @@ export class RunPage {
       this.legend();
     } catch (error) {
       if (this.closed || error.name === "AbortError") return;
+      // There is no such run: the part above says so.
+      if (error.status === 404 && !this.answer) return void (this.timeline.box.hidden = this.bar.hidden = true);
       this.timeline.say(error.message);
     }
     this.later();
