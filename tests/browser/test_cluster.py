@@ -251,6 +251,20 @@ def test_a_phone_shows_speed_and_all_nodes_on_its_first_screen(make_site: MakeSi
     assert page.evaluate(SMALL) == []
 
 
+@pytest.mark.parametrize("nodes", [1, 2, 3, 4])
+def test_a_phone_shows_few_nodes_beside_each_other(make_site: MakeSite, open_page: Open, nodes: int) -> None:
+    site = make_site(nodes=nodes)
+    page = open_page(site.address, 390, 844, is_mobile=True, has_touch=True)
+    wait_for_charts(page)
+    boxes = [box for tile in page.locator(".tile").all() if (box := tile.bounding_box())]
+    assert len(boxes) == nodes
+    assert len({box["x"] for box in boxes}) == min(nodes, 2)
+    expect(page.locator(".tile").last).to_be_in_viewport(ratio=1)
+    assert (boxes[-1]["width"] > 300) is (nodes % 2 == 1), "one that is left over takes the line"
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.evaluate(CUT) == []
+
+
 def test_everything_to_press_or_look_at_has_a_name_and_can_be_read(make_site: MakeSite, open_page: Open) -> None:
     site = make_site()
     page = open_page(site.address)
