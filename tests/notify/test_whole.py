@@ -28,7 +28,7 @@ from pipeline.upkeep import Upkeep
 from storage.store import Store, open_store
 from tests.notify.receivers import Hook, hook
 from tests.pipeline.stage import Stage
-from tests.pipeline.test_alarms import PAGE
+from tests.pipeline.test_alarms import PAGE, Node
 
 OPS = Channel("ops", gather_ms=0)
 
@@ -67,6 +67,33 @@ def test_a_gpu_that_gets_hot_is_told_and_that_it_is_well_again(tmp_path: Path, r
     (body,) = receiver.bodies()[:1]
     assert body["alerts"][0]["message"] == "one, GPU 0: GPU hot (GPU temperature 86.0 °C), for 1m 0s"
     assert body["alerts"][0]["labels"] == {"node": "one", "gpu": "0"}
+
+
+@pytest.mark.parametrize(
+    ("silent_from_s", "hot_until_s", "told"),
+    [
+        (30, 200, [("firing", 150)]),  # it begins inside, and goes on
+        (70, 80, [("firing", 61), ("resolved", 150)]),  # it recovers inside
+        (30, 75, []),  # it comes and goes inside
+        (70, 200, [("firing", 61)]),  # it goes on all the time
+    ],
+)
+def test_a_maintenance(tmp_path: Path, silent_from_s: int, hot_until_s: int, told: list[tuple[str, int]]) -> None:
+    """Hot from second 1 on, which fires at 61 and is over a minute after the heat; nobody is told until 150."""
+    node = Node(tmp_path / "store.db", TargetKind.NODE)
+    node.settings = {"channels": (OPS,)}
+
+    async def story(stage: Stage) -> None:
+        await node.ticks(1, silent_from_s - 1, 86)
+        assert await node.asks(silent_from_s, "silence", node="one", end_ms=150_000) is None
+        await node.ticks(silent_from_s + 2, hot_until_s, 86)
+        await node.ticks(hot_until_s + 1, 200, 80)
+
+    node.play(story)
+    store = open_store(str(node.path), writer=False, now_ms=0)
+    found = [(word.value, one.at_ms // 1000) for one in store.outgoing() for _, word in one.words or ()]
+    store.close()
+    assert found == told
 
 
 def test_a_channel_that_fails_is_what_a_rule_reads(tmp_path: Path, receiver: Hook) -> None:
