@@ -17,6 +17,7 @@ from alerts.rule import Rule, RuleError
 from alerts.rulebook import Rulebook, Table
 from dashboard.api import parameters
 from dashboard.api.parameters import ParameterError
+from dashboard.api.rule_limits import rulebook_to_read
 from dashboard.sources import Sources
 from pipeline import alert_orders
 from pipeline.past import StoredPast
@@ -64,7 +65,7 @@ def listed(sources: Sources, file: Tables, given: Mapping[str, str]) -> dict[str
     stand, silences = _standings(sources), store.silences(now)
     return {
         "alerts": [alert_json(alert, firing, stand, silences, now) for alert in found],
-        "pending": _pending(stand, rulebook(sources, file)),
+        "pending": _pending(stand, rulebook_to_read(sources, file)),
     }
 
 
@@ -156,7 +157,7 @@ def _pending(stand: Standings, book: Rulebook) -> list[dict[str, Any]]:
 
 def rules(sources: Sources, file: Tables) -> dict[str, Any]:
     """{rules, problems}: every rule with where each of its fields comes from."""
-    book = rulebook(sources, file)
+    book = rulebook_to_read(sources, file)
     return {"rules": [rule_json(one, book) for one in book.rules.values()], "problems": book.problems}
 
 

@@ -6,6 +6,7 @@ from flask import Blueprint, Response, request
 
 from alerts.defaults import Tables
 from dashboard.api import alert_answers as answers
+from dashboard.api import rule_limits
 from dashboard.api.routes import answer, arguments
 from dashboard.security import refusal
 from dashboard.sources import Sources
@@ -47,6 +48,10 @@ def register(routes: Blueprint, sources: Sources, file: Tables) -> None:
     def get_rules() -> Response:
         arguments(())
         return answer(answers.rules(sources, file))
+
+    @routes.get("/rules/limits")
+    def get_limits() -> Response:
+        return answer(rule_limits.of_metrics(sources, file, arguments(rule_limits.KNOWN)))
 
     @routes.get("/rules/log")
     def get_rule_log() -> Response:

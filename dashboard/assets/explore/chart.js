@@ -9,6 +9,7 @@ import { Feed } from "./feed.js";
 import { text } from "./format.js";
 import { frame } from "./frame.js";
 import { Legend } from "./legend.js";
+import { firedOf, limitsOf } from "./limits.js";
 import { at, linesOf, ofName } from "./lines.js";
 import { drawOver } from "./over.js";
 import { Pointer } from "./pointer.js";
@@ -167,6 +168,7 @@ export class Chart {
     drawChart(context, {
       size: this.size, lines, earlier, shift: this.shift ?? 0, span, width: this.bin, axis: this.axis,
       ticks: ticks(span, this.width), paint, strong: this.strong, notes: explorer.notes.made(), holes: this.feed.answer?.damaged ?? [],
+      limits: limitsOf(this), fired: firedOf(this), now: explorer.now(),
       font: "12px " + getComputedStyle(document.documentElement).getPropertyValue("--sans"),
     });
     this.drawOver();

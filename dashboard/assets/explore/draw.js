@@ -6,6 +6,7 @@
 import { limits } from "../live/scale.js";
 import { grounds, MANY } from "./bands.js";
 import { axisUnit } from "./format.js";
+import { drawFired, drawLimits } from "./limits.js";
 import { reach } from "./lines.js";
 
 export const LEFT = 56, RIGHT = 8, TOP = 8, BOTTOM = 6;
@@ -146,7 +147,7 @@ function drawHoles(context, { holes, size, paint }, place) {
 }
 
 // Everything of one chart. scene: {size, lines, earlier, shift, span, width, axis, ticks, paint, strong, notes, holes,
-// font}.
+// limits, fired, now, font}.
 export function drawChart(context, scene) {
   const { size, span, axis, paint } = scene, place = placer(size, span, axis);
   context.clearRect(0, 0, size.width, size.height);
@@ -156,11 +157,13 @@ export function drawChart(context, scene) {
   context.beginPath();
   context.rect(LEFT, 0, size.width - LEFT - RIGHT, size.height);
   context.clip();
+  drawFired(context, scene, place);
   drawNotes(context, scene, place);
   drawHoles(context, scene, place);
   const common = { span, width: scene.width, place, paint };
   if (scene.earlier.length) drawLines(context, { ...common, lines: scene.earlier, shift: scene.shift, earlier: true, strong: scene.strong });
   drawLines(context, { ...common, lines: scene.lines, strong: scene.strong });
+  if (scene.lines.length) drawLimits(context, scene, place);
   context.restore();
 }
 

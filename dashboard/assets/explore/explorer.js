@@ -10,6 +10,7 @@ import { ofName } from "./lines.js";
 import { Notes } from "./notes.js";
 import { closePops } from "./pop.js";
 import { Readout } from "./readout.js";
+import { Rules } from "./rules.js";
 import { Strip } from "./strip.js";
 import { TableView } from "./table.js";
 import { Toolbar } from "./toolbar.js";
@@ -26,6 +27,7 @@ export class Explorer extends Steps {
     this.place = element("div", "explore-body");
     this.drawer = new Drawer(this);
     this.notes = new Notes(this);
+    this.rules = new Rules();
     this.toolbar = new Toolbar(this);
     this.strip = new Strip(this);
     this.list = element("div", "explore-charts");
@@ -92,12 +94,18 @@ export class Explorer extends Steps {
     this.strip.write();
     setAttribute(this.place, "data-state", "loading");
     const asked = (this.asked = {});
-    await Promise.all([...this.charts.map((chart) => chart.show(this.view, this.span)), this.notes.load(this.span)]);
+    await Promise.all([...this.charts.map((chart) => chart.show(this.view, this.span)), this.told(true)]);
     if (asked !== this.asked) return;
     setAttribute(this.place, "data-state", "ready");
     this.table.write();
     this.toolbar.write();
     this.later();
+  }
+
+  // What happened, and what rules say of it.
+  async told(anew) {
+    const [, changed] = await Promise.all([this.notes.load(this.span), this.rules.load(this.charts.map((chart) => chart.metric.name), this.span, anew)]);
+    if (changed) this.draw();
   }
 
   // One chart per metric, in the view's order; those that stay keep what they have.
@@ -127,7 +135,7 @@ export class Explorer extends Steps {
     clearTimeout(this.timer);
     const asked = this.asked;
     this.span = spanOf(this.view.range, this.now());
-    await Promise.all([...this.charts.map((chart) => chart.follow(this.span)), this.notes.load(this.span)]);
+    await Promise.all([...this.charts.map((chart) => chart.follow(this.span)), this.told(false)]);
     if (asked !== this.asked) return;
     this.strip.write();
     this.table.write();

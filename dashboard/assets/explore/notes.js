@@ -45,6 +45,11 @@ export class Notes {
     return this.events.filter((event) => event.id);
   }
 
+  // With alerts, oldest first.
+  all() {
+    return [...this.events, ...this.explorer.rules.events()].sort((one, other) => one.t - other.t);
+  }
+
   async load([start, end]) {
     const asked = (this.asked = {});
     try {
@@ -96,7 +101,7 @@ export class Notes {
   }
 
   write() {
-    const now = this.explorer.now(), newest = this.events.slice(-SHOWN).reverse();
+    const now = this.explorer.now(), newest = this.all().slice(-SHOWN).reverse();
     const rows = newest.map((event) => {
       const row = element("tr"), when = element("td", "", event.end ? spanText([event.t, event.end], now) : instantText(event.t, now)), last = element("td");
       if (event.id) last.append(this.remover(event));

@@ -57,7 +57,7 @@ export class Strip {
   }
 
   mark(span, width) {
-    const { events, cut } = this.explorer.notes;
+    const { cut } = this.explorer.notes, events = this.explorer.notes.all();
     const found = marks(events.filter((event) => event.t >= span[0] && event.t <= span[1]), span, width);
     setText(this.said, events.length ? `${cut ? "the newest " : ""}${events.length} ${events.length === 1 ? "event" : "events"}` : "no events");
     setAttribute(this.said, "data-none", events.length ? "" : "true");
