@@ -17,6 +17,7 @@ from dashboard.api.parameters import ParameterError
 from dashboard.run_numbers import RunNumbers
 from dashboard.sources import Sources
 from pipeline.tail import Tail
+from runs.bounds import LATEST_MS
 from runs.model import Measured
 from settings import Settings
 from storage.errors import StoreError
@@ -232,7 +233,7 @@ def _row(run: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _instant(ms: int | None) -> str:
-    return "–" if ms is None else f"{datetime.fromtimestamp(ms / 1000).astimezone():%Y-%m-%d %H:%M:%S}"
+    return "–" if ms is None else f"{datetime.fromtimestamp(min(ms, LATEST_MS) / 1000).astimezone():%Y-%m-%d %H:%M:%S}"
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:

@@ -132,9 +132,10 @@ class Kept:
 def _coarser(values: Floats, begin: int, step: int, wide: int, labels: Mapping[str, str]) -> Line:
     """Least, mean and largest of every `wide` values."""
     count = -(-len(values) // wide)
-    sheet = np.full(count * wide, np.nan)
+    each = min(wide, max(len(values), 1))  # a stretch may be asked for that is far longer than what is there
+    sheet = np.full(count * each, np.nan)
     sheet[: len(values)] = values
-    sheet = sheet.reshape(count, wide)
+    sheet = sheet.reshape(count, each)
     known = ~np.isnan(sheet)
     number = known.sum(axis=1)
     total = np.where(known, sheet, 0.0).sum(axis=1)

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from exchange.benchmarks.record import PART, Benchmark, checked_entry, is_number
+from exchange.spans import instant, span, within
+from runs.bounds import AHEAD_MS
 from runs.compare.cells import checked
 from runs.entries import Section
 from runs.fingerprint import Fingerprint
@@ -71,9 +73,10 @@ class Bundle:
         about = _about(_object(content.get("about"), "about"))
         parts = _parts(_object(content.get("parts"), "parts"))
         marks = tuple(Mark(*_row(one, (int, str, str), "marks")) for one in _list(content.get("marks"), "marks"))
+        within(about, parts, [one.at_ms for one in marks])
         origin = _object(content.get("origin"), "origin")
         told = {"id": _whole(origin.get("id"), "origin"), "version": _text(origin.get("version"), "origin", LINE)}
-        return cls(about, parts, marks, {**told, "exported": _whole(origin.get("exported"), "origin")})
+        return cls(about, parts, marks, {**told, "exported": instant(origin.get("exported"), "exported")})
 
     @classmethod
     def checked(cls, data: Mapping[str, Any]) -> Bundle:
@@ -124,8 +127,9 @@ def write(bundle: Bundle) -> bytes:
     return gzip.compress(json.dumps(data, separators=(",", ":")).encode(), mtime=0)
 
 
-def read(data: bytes) -> Bundle:
-    """A bundle from its file; ValueError with a sentence where it is none, damaged, too large, or newer."""
+def read(data: bytes, now_ms: int) -> Bundle:
+    """A bundle from its file; ValueError with a sentence where it is none, damaged, too large, newer, or of a run that
+    was not over yet."""
     try:
         found = json.loads(_unpacked(data))
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
@@ -137,7 +141,10 @@ def read(data: bytes) -> Bundle:
         raise ValueError(f"this run was written by another version ({head.get('version')!r:.20}), known is {VERSION}")
     if head.get("checksum") != checksum(head.get("content")):
         raise ValueError("this file is damaged: its checksum is another one")
-    return Bundle.from_json(head["content"])
+    bundle = Bundle.from_json(head["content"])
+    if bundle.about["end"] > now_ms + AHEAD_MS:
+        raise ValueError("the run ends in the future: the clock of one of the two installations is wrong")
+    return bundle
 
 
 def _unpacked(data: bytes) -> bytes:
@@ -180,10 +187,6 @@ def _whole(value: Any, name: str) -> int:
     return value
 
 
-def _maybe(value: Any, name: str) -> int | None:
-    return None if value is None else _whole(value, name)
-
-
 def _texts(value: Any, name: str) -> dict[str, str]:
     found = _object(value, name)
     if len(found) > 50:
@@ -195,17 +198,16 @@ def _row(value: Any, kinds: Sequence[type], name: str) -> list[Any]:
     row = _list(value, name, len(kinds))
     if len(row) != len(kinds):
         raise ValueError(f"“{name}” has a row that is not whole")
-    return [_whole(one, name) if kind is int else _text(one, name) for one, kind in zip(row, kinds, strict=True)]
+    return [instant(one, name) if kind is int else _text(one, name) for one, kind in zip(row, kinds, strict=True)]
 
 
 def _about(data: Mapping[str, Any]) -> dict[str, Any]:
     names = ("deployment", "name", "model", "began", "ended")
     found: dict[str, Any] = {name: _text(data.get(name), name, LINE if name != "ended" else TEXT) for name in names}
     found["deployment"] = found["deployment"].removeprefix(NAMED)
-    found |= {name: _whole(data.get(name), name) for name in ("start", "end")}
-    found |= {name: _maybe(data.get(name), name) for name in ("trim_start", "trim_end")}
-    if found["end"] < found["start"]:
-        raise ValueError("the run ends before it begins")
+    found |= dict(zip(("start", "end"), span(data, "the run"), strict=True))
+    for name in ("trim_start", "trim_end"):
+        found[name] = None if data.get(name) is None else instant(data[name], name)
     found |= {"labels": _texts(data.get("labels"), "labels"), "measured": _texts(data.get("measured"), "measured")}
     found["tags"] = [_text(one, "tags", LINE) for one in _list(data.get("tags"), "tags", 50)]
     found["note"] = _text(data.get("note"), "note")
@@ -238,8 +240,7 @@ def _summary(value: Any) -> dict[str, Any]:
         for one in _list(told.get("sections"), "sections", 100)
     ]
     return {
-        "start": _whole(told.get("start"), "start"),
-        "end": _whole(told.get("end"), "end"),
+        **dict(zip(("start", "end"), span(told, "the summary"), strict=True)),
         "cut": _text(told.get("cut", ""), "cut"),
         "why": _text(told.get("why", ""), "why"),
         "sections": [one.to_json() for one in sections],
@@ -272,7 +273,7 @@ def _fingerprint(value: Any) -> list[dict[str, Any]]:
 def _events(value: Any) -> list[dict[str, Any]]:
     return [
         {
-            "t": _whole(_object(one, "events").get("t"), "t"),
+            "t": instant(_object(one, "events").get("t"), "t"),
             **{name: _text(one.get(name), name) for name in ("target", "kind", "text")},
         }
         for one in _list(value, "events")
@@ -287,7 +288,7 @@ def _charts(value: Any) -> dict[str, Any]:
     step = _whole(told.get("step_ms"), "step_ms")
     if step < 1:
         raise ValueError("“step_ms” is 0")
-    return {"start": _whole(told.get("start"), "start"), "step_ms": step, "series": series}
+    return {"start": instant(told.get("start"), "start"), "step_ms": step, "series": series}
 
 
 def _line(one: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from exchange.benchmarks.record import Benchmark
 from exchange.bundle import Bundle
+from runs.bounds import LATEST_MS
 from runs.model import Measured
 
 PREFIX = "run."
@@ -44,6 +45,14 @@ def number(name: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**53:
         raise ValueError(f"“{name}” is {value!r}, expected a whole number")
     return value
+
+
+def instant(name: str, value: Any) -> int:
+    """Epoch milliseconds of a day that a calendar has."""
+    found = number(name, value)
+    if found > LATEST_MS:
+        raise ValueError(f"“{name}” is later than any run can be")
+    return found
 
 
 def switch(name: str, value: Any) -> bool:
@@ -95,16 +104,16 @@ KINDS: Mapping[str, Mapping[str, Reader]] = {
     "label": {"run": number, "key": line, "value": maybe(line)},
     "tag": {"run": number, "tag": line, "on": switch},
     "note": {"run": number, "text": _note},
-    "annotate": {"run": number, "at_ms": number, "text": line},
-    "trim": {"run": number, "start_ms": maybe(number), "end_ms": maybe(number)},
+    "annotate": {"run": number, "at_ms": instant, "text": line},
+    "trim": {"run": number, "start_ms": maybe(instant), "end_ms": maybe(instant)},
     "pin": {"run": number, "on": switch},
     "baseline": {"run": number, "on": switch},
     "nodes": {"run": number, "nodes": maybe(_names)},
     "measured": {"run": number, "measured": _form},
     "merge": {"run": number, "other": number},
-    "split": {"run": number, "at_ms": number},
+    "split": {"run": number, "at_ms": instant},
     "delete": {"run": number},
-    "benchmark": {"run": maybe(number), "record": _record, "start_ms": maybe(number), "end_ms": maybe(number)},
+    "benchmark": {"run": maybe(number), "record": _record, "start_ms": maybe(instant), "end_ms": maybe(instant)},
     "bring": {"bundle": _bundle},
 }
 """Kind → its fields. What may be None may be left out."""

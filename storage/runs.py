@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, or_, select, true, update
+from sqlalchemy import ColumnElement, Connection, Row, and_, case, delete, func, or_, select, true, update
 from sqlalchemy.sql.dml import Insert
 
+from runs.bounds import LATEST_MS, clipped
 from runs.model import Mark, Measured, Run
 from runs.subject import Member
 from storage import schema
@@ -37,6 +38,7 @@ FROM_TEXT: Mapping[str, Callable[[Any], Any]] = {
     "measured": lambda text: Measured.from_json(value_of(text)),
     "baseline": bool,
     "pinned": bool,
+    **dict.fromkeys(("start_ms", "end_ms", "trim_start_ms", "trim_end_ms"), clipped),
 }
 """Fields that are not kept as they are."""
 LISTED = ("id", "deployment", "name", "model", "start_ms", "end_ms", "baseline", "pinned", "tags", "labels")
@@ -226,8 +228,14 @@ def listed(connection: Connection, kinds: Sequence[str], since_ms: int | None) -
         of = and_(own.c.run == RUN.id, own.c.kind == kind, own.c.revision == RUN.revision)
         tables = tables.outerjoin(own, of)
     wanted = RUN.end_ms.is_not(None) if since_ms is None else or_(RUN.end_ms.is_(None), RUN.end_ms >= since_ms)
-    query = select(*(RUN[name] for name in LISTED), *(own.c.data for own in part.values())).select_from(tables)
+    query = select(*map(_shown, LISTED), *(own.c.data for own in part.values())).select_from(tables)
     return connection.execute(query.where(wanted).order_by(RUN.start_ms.desc(), RUN.id.desc())).fetchall()
+
+
+def _shown(name: str) -> ColumnElement[Any]:
+    """A column of the list; an instant as `clipped` has it."""
+    column: ColumnElement[Any] = RUN[name]
+    return case((column > LATEST_MS, LATEST_MS), else_=column).label(name) if name.endswith("_ms") else column
 
 
 def unsettled(connection: Connection, kind: str) -> list[Run]:

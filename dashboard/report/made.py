@@ -45,7 +45,7 @@ def bundle(sources: Sources, run: Run, found: Mapping[str, Any], *, nameless: bo
 
 def bring(sources: Sources, data: bytes) -> tuple[dict[str, Any], int]:
     """Import a bundle: ({run, new, …}, status). The same one again is found, not kept twice."""
-    found = bundles.read(data)
+    found = bundles.read(data, sources.now_ms())
     kind = bundles.origin_part(found.key)
     known = sources.store.runs_with(kind)
     if known:

@@ -5,18 +5,25 @@ from __future__ import annotations
 import math
 from datetime import UTC, datetime
 
+from runs.bounds import LATEST_MS
+
 STEPS_S = (10, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, 86_400, 604_800)
 MOST_LABELS = 8
 
 
 def instant(ms: int) -> str:
     """2026-11-30 02:45:13 UTC."""
-    return f"{datetime.fromtimestamp(ms / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    return f"{_moment(ms):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def iso(ms: int) -> str:
     """For machines."""
-    return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="milliseconds")
+    return _moment(ms).isoformat(timespec="milliseconds")
+
+
+def _moment(ms: int) -> datetime:
+    """Of an instant that a calendar has: what lies beyond comes from a store that lies."""
+    return datetime.fromtimestamp(min(ms, LATEST_MS) / 1000, UTC)
 
 
 def since(ms: float) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from runs.bounds import LATEST_MS
 from runs.entries import Entry
 from telemetry.model import Unit
 
@@ -128,7 +129,7 @@ def _text(value: Any, name: object) -> str:
 def _instant(value: Any, name: str) -> int | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**53:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= LATEST_MS:
         raise ValueError(f"“{name}” is no instant in milliseconds")
     return value
 

@@ -13,10 +13,13 @@ from exchange import bundle
 from exchange.benchmarks import reading
 from exchange.benchmarks.record import PART
 from exchange.bundle import Bundle
+from runs.bounds import AHEAD_MS, BESIDE_MS, EARLIEST_MS, LATEST_MS, LONGEST_MS
 from runs.model import Mark
 from tests.exchange import results
 from tests.exchange.results import packed
 
+START, END = 1_796_000_000_000, 1_796_000_060_000
+NOW = END + 1
 ENTRY = {"key": "decode_mean", "label": "Decode", "value": 20.123456789, "unit": "tokens_per_second", "note": "x"}
 CONTENT: dict[str, Any] = {
     "about": {
@@ -80,7 +83,7 @@ def file(content: Any, **head: Any) -> bytes:
 def test_there_and_back() -> None:
     found = Bundle.from_json(CONTENT)
     assert found.to_json() == CONTENT
-    again = bundle.read(bundle.write(found))
+    again = bundle.read(bundle.write(found), NOW)
     assert again == found
     assert bundle.write(again) == bundle.write(found)
 
@@ -140,10 +143,28 @@ def test_the_key_is_of_the_run_and_not_of_the_export() -> None:
         ("about", [], "“about” is expected to be an object"),
         ("about.name", 5, "“name” is expected to be a text"),
         ("about.name", "x" * 300, "“name” is expected to be a text of at most"),
-        ("about.start", "x", "“start” is expected to be a whole number"),
+        ("about.start", "x", "“start” is expected to be an instant, a whole number"),
         ("about.end", 5, "the run ends before it begins"),
-        ("about.end", True, "“end” is expected to be a whole number"),
-        ("about.trim_end", -1, "“trim_end” is expected to be a whole number"),
+        ("about.end", True, "“end” is expected to be an instant, a whole number"),
+        ("about.trim_end", -1, "“trim_end” is expected to be an instant, a whole number"),
+        ("about.end", 2**53 - 1, "“end” is expected to be an instant"),
+        ("about.end", LATEST_MS + 1, "“end” is expected to be an instant"),
+        ("about.start", EARLIEST_MS - 1, "the run begins before 2015"),
+        ("about.start", END - LONGEST_MS - 1, "the run is longer than a run can be (400 days)"),
+        ("about.trim_start", START - BESIDE_MS - 1, "“trim_start” has a time outside of the run"),
+        ("about.trim_end", END + BESIDE_MS + 1, "“trim_end” has a time outside of the run"),
+        ("parts.summary.start", START - BESIDE_MS - 1, "“summary” has a time outside of the run"),
+        ("parts.summary.end", END + BESIDE_MS + 1, "“summary” has a time outside of the run"),
+        ("parts.summary.end", 0, "the summary ends before it begins"),
+        ("parts.events.0.t", END + BESIDE_MS + 1, "“events” has a time outside of the run"),
+        ("parts.charts.start", END + BESIDE_MS + 1, "“charts” are not of the run's time"),
+        ("parts.charts.start", START - BESIDE_MS - 30_001, "“charts” are not of the run's time"),
+        ("parts.charts.step_ms", LONGEST_MS, "“charts” are not of the run's time"),
+        ("parts.charts.start", 2**53 - 1, "“start” is expected to be an instant"),
+        ("marks.0", [START - BESIDE_MS - 1, "note", ""], "“marks” has a time outside of the run"),
+        ("marks.0", [2**53 - 1, "note", ""], "“marks” is expected to be an instant"),
+        ("parts.fingerprint.0.changes.0", [2**53 - 1, "a", "y", "x"], "“changes” is expected to be an instant"),
+        ("origin.exported", 2**53 - 1, "“exported” is expected to be an instant"),
         ("about.labels", {str(n): "" for n in range(51)}, "“labels” has more than 50 members"),
         ("about.tags", [5], "“tags” is expected to be a text"),
         ("parts.weights", {}, "“parts” has 'weights', which is not known here"),
@@ -159,7 +180,7 @@ def test_the_key_is_of_the_run_and_not_of_the_export() -> None:
         ("parts.charts.step_ms", 0, "“step_ms” is 0"),
         ("parts.charts.series.0.v", ["x"], "“v” is expected to be a list of numbers"),
         ("parts.charts.series.0.v", [1] * 5_002, "“v” is expected to be a list of at most 5001"),
-        ("parts.events.0.t", None, "“t” is expected to be a whole number"),
+        ("parts.events.0.t", None, "“t” is expected to be an instant, a whole number"),
         ("parts.events.0", 7, "“events” is expected to be an object"),
         ("marks.0", [1, "note"], "“marks” has a row that is not whole"),
         ("origin.id", None, "“origin” is expected to be a whole number"),
@@ -168,21 +189,50 @@ def test_the_key_is_of_the_run_and_not_of_the_export() -> None:
 )
 def test_what_is_not_as_it_should_be(path: str, value: Any, sentence: str) -> None:
     with pytest.raises(ValueError) as error:
-        bundle.read(file(changed(path, value)))
+        bundle.read(file(changed(path, value)), NOW)
     assert sentence in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("about.start", END - LONGEST_MS),
+        ("about.trim_start", START - BESIDE_MS),
+        ("about.trim_end", END + BESIDE_MS),
+        ("parts.charts.start", END + BESIDE_MS),
+        ("parts.charts.start", START - BESIDE_MS - 30_000),
+        ("parts.charts.series", []),
+        ("parts.fingerprint.0.changes.0", [LATEST_MS, "a", "y", "x"]),
+    ],
+)
+def test_times_that_can_be(path: str, value: Any) -> None:
+    assert Bundle.from_json(changed(path, value)).to_json() == changed(path, value)
+
+
+def test_a_run_of_2015_can_be() -> None:
+    content = changed("about.start", EARLIEST_MS)
+    content["about"] |= {"end": EARLIEST_MS + 1, "trim_start": None}
+    content["parts"] = {"summary": {**content["parts"]["summary"], "start": EARLIEST_MS, "end": EARLIEST_MS + 1}}
+    assert Bundle.from_json({**content, "marks": []}).about["start"] == EARLIEST_MS
+
+
+def test_a_run_of_the_future_is_none() -> None:
+    assert bundle.read(file(CONTENT), END - AHEAD_MS).about["end"] == END
+    with pytest.raises(ValueError, match="the run ends in the future: the clock"):
+        bundle.read(file(CONTENT), END - AHEAD_MS - 1)
 
 
 def test_series_of_unequal_length() -> None:
     two = [*CONTENT["parts"]["charts"]["series"], {**CONTENT["parts"]["charts"]["series"][0], "v": [1]}]
     with pytest.raises(ValueError, match="not equally long"):
-        bundle.read(file(changed("parts.charts.series", two)))
+        bundle.read(file(changed("parts.charts.series", two)), NOW)
 
 
 def test_a_run_without_a_summary() -> None:
     content = changed("parts.summary", {})
     del content["parts"]["summary"]
     with pytest.raises(ValueError, match="no summary"):
-        bundle.read(file(content))
+        bundle.read(file(content), NOW)
 
 
 @pytest.mark.parametrize(
@@ -200,7 +250,7 @@ def test_a_run_without_a_summary() -> None:
 )
 def test_a_file_that_is_no_bundle(data: bytes, sentence: str) -> None:
     with pytest.raises(ValueError) as error:
-        bundle.read(data)
+        bundle.read(data, NOW)
     assert sentence in str(error.value)
 
 
@@ -208,7 +258,7 @@ def test_what_would_fill_the_memory_is_noticed_before(monkeypatch: pytest.Monkey
     bomb = gzip.compress(b" " * (bundle.MOST_BYTES + 2), 9)
     assert len(bomb) < 100_000
     with pytest.raises(ValueError, match="this file holds more than a run can"):
-        bundle.read(bomb)
+        bundle.read(bomb, NOW)
     with pytest.raises(ValueError, match="larger than a run can be"):
-        bundle.read(b"\0" * (bundle.MOST_PACKED + 1))
+        bundle.read(b"\0" * (bundle.MOST_PACKED + 1), NOW)
     assert zlib.decompressobj(wbits=31).decompress(bundle.write(Bundle.from_json(CONTENT)))[:1] == b"{"

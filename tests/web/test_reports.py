@@ -9,7 +9,9 @@ import pytest
 
 from dashboard.run_view import ELSEWHERE
 from exchange import bundle
+from exchange.bundle import Bundle
 from pipeline import digest
+from runs.bounds import AHEAD_MS
 from runs.model import Mark, Measured
 from storage.records import Batch, Event, RunMark
 from tests.exchange.results import packed
@@ -128,7 +130,7 @@ def test_without_names(web: Web) -> None:
     text = fetch(web, "runs/1/report.html?anonymous=1").text
     for words in ("node 1", "node 4", "fan of node 1 on", "node 2 ((address)) said", "engine 1/0"):
         assert words in text, words
-    found = bundle.read(fetch(web, "runs/1/bundle?anonymous=1").data)
+    found = bundle.read(fetch(web, "runs/1/bundle?anonymous=1").data, tick(60))
     assert "spark-" not in str(found.to_json())
 
 
@@ -170,8 +172,8 @@ def test_a_run_travels(web: Web, make_world: MakeWorld, make_web: MakeWeb) -> No
     text = other.client.get("/api/v1/runs/3/report.html").text
     assert "from another installation" in text
     assert "where it was run 1" in text
-    onward = bundle.read(other.client.get("/api/v1/runs/3/bundle").data)
-    assert onward.key == bundle.read(data).key
+    onward = bundle.read(other.client.get("/api/v1/runs/3/bundle").data, tick(60))
+    assert onward.key == bundle.read(data, tick(60)).key
     assert other.world.writer.unsettled_runs(digest.SUMMARY) == []
 
 
@@ -198,6 +200,22 @@ def test_foreign_runs_are_never_mixed_with_our_own(web: Web) -> None:
         assert send(web, packed(result()))["results"][0]["run"] == 1
 
 
+def test_a_bundle_that_lies_about_its_times_is_refused(web: Web) -> None:
+    content = bundle.read(fetch(web, "runs/1/bundle").data, tick(60)).to_json()
+    for name, value, sentence in (
+        ("start", 0, "The run begins before 2015."),
+        ("end", 2**53 - 1, "“end” is expected to be an instant, a whole number of milliseconds since 1970."),
+        (
+            "end",
+            tick(200) + AHEAD_MS,
+            "The run ends in the future: the clock of one of the two installations is wrong.",
+        ),
+    ):
+        lying = Bundle.checked({**content, "about": {**content["about"], name: value}})
+        refused = web.client.post("/api/v1/runs/bundle", data=bundle.write(lying))
+        assert (refused.status_code, refused.json["error"]) == (400, sentence)
+
+
 def test_what_cannot_be_had(web: Web) -> None:
     assert fetch(web, "runs/9/report.html", 404).json["error"] == "There is no run 9."
     assert "report.doc" in fetch(web, "runs/1/report.doc", 404).json["error"]
@@ -215,7 +233,7 @@ def test_a_run_that_has_no_numbers_yet(web: Web) -> None:
     """Of one that ended a moment ago they are worked out at once; of one without a length there are none."""
     web.world.writer.commit(Batch(runs=[run(5, 31, 39), run(6, 39, 39)]), web.world.now)
     assert "| Output tokens | 160 tokens |  |" in fetch(web, "runs/5/report.md").text
-    assert bundle.read(fetch(web, "runs/5/bundle").data).parts["headline"]["requests.output"] == 160
+    assert bundle.read(fetch(web, "runs/5/bundle").data, tick(60)).parts["headline"]["requests.output"] == 160
     text = fetch(web, "runs/6/report.html").text
     assert "Its numbers are worked out within half a minute of its end." in text
     refused = fetch(web, "runs/6/bundle", 409).json["error"]

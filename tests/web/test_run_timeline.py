@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from dashboard import run_moment, run_view
 from dashboard.live.fleet import MAP
 from pipeline import digest
-from runs.model import Mark
+from runs.bounds import LATEST_MS
+from runs.model import Mark, Run
 from runs.subject import Member
-from storage.records import Batch, Event, RunMark
+from storage.records import Batch, Event, RunMark, RunPart
 from telemetry.catalog import engine, gpu, ratios
 from tests.web.conftest import MakeWeb, MakeWorld, Web
 from tests.web.test_runs import MEMBER, keep, run
@@ -282,3 +285,46 @@ def test_every_reading_of_the_map_can_be_drawn_and_has_a_measure_of_standing_apa
     assert ends["temperature"] == ("°C", 1.0, None, None)
     assert ends["interconnect"] == ("Gb/s", 8e-9, None, None)
     assert ends["clock"] == ("MHz", 1e-6, None, None)
+
+
+def test_a_run_that_lies_about_its_times_takes_no_memory() -> None:
+    values, huge = np.array([1.0, np.nan, 3.0]), 10**9
+    tracemalloc.start()
+    line = run_view._coarser(values, 0, 10_000, huge, {})
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100_000
+    assert line.t_ms.tolist() == [0]
+    found = (line.minimum, line.mean, line.maximum)
+    assert [[] if one is None else one.tolist() for one in found] == [[1.0], [2.0], [3.0]]
+
+
+def test_a_run_that_lies_about_its_times_is_answered(web: Web) -> None:
+    bad = Run(9, "foreign:x", "x", 0, 2**53 - 1, by="foreign", trim_end_ms=2**53 - 2)
+    power = {"metric": gpu.GPU_POWER.name, "target": "spark-01", "labels": {"gpu": "0"}, "v": [1.0, None, 3.0]}
+    charts = {"start": 0, "step_ms": 10_000, "series": [power]}
+    summary = {"start": 0, "end": 2**53 - 1, "cut": "", "why": "", "sections": []}
+    kept = {digest.CHARTS: charts, digest.SUMMARY: summary, "origin:x": {"id": 7, "version": "1", "exported": 2**53}}
+    parts = [RunPart(9, kind, 0, value) for kind, value in kept.items()]
+    web.world.writer.commit(Batch(runs=[bad], parts=parts, marks=[RunMark(9, Mark(2**53, "note", "x"))]), web.world.now)
+    found = web.get("runs/9/timeline")
+    assert found["run"] == [0, LATEST_MS]
+    assert found["end"] == LATEST_MS
+    for path in ("", "/moment?at=5", "/report.html", "/report.md", "/charts", "/benchmarks", "/summary.csv"):
+        answer = web.client.get(f"/api/v1/runs/9{path}")
+        assert answer.status_code == 200, (path, answer.text)
+    table = web.get("runs/table")
+    assert str(LATEST_MS) in str(table)
+    assert str(2**53 - 1) not in str(table)
+
+
+def test_a_run_of_a_year_is_answered(web: Web) -> None:
+    """Of which three minutes were watched."""
+    web.world.writer.commit(Batch(runs=[run(9, -31_000_000, 130)]), web.world.now)
+    found = web.get("runs/9/timeline")
+    assert found["phases"] == []
+    known = [one for one in line(found, "decode") if one is not None]
+    assert (len(known) <= 600, set(known)) == (True, {20.0})
+    for path in ("", f"/moment?at={tick(20)}", "/node?name=spark-01", "/report.html", "/summary.csv"):
+        answer = web.client.get(f"/api/v1/runs/9{path}")
+        assert answer.status_code == 200, (path, answer.text)
