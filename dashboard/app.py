@@ -93,8 +93,8 @@ def _plotly(path: str, prefix: str) -> str:
     source = f"{prefix}_dash-component-suites/plotly/package_data/plotly.min.js"
     if path == "/":
         return f'<script id="plotly" async src="{source}"></script>'
-    rel = 'preload" as="script' if path.startswith(node.PREFIX) else "prefetch"
-    return f'<link id="plotly" rel="{rel}" href="{source}">'
+    # Not preloaded: a slow phone would use it only seconds later, and its browser would warn of that.
+    return f'<link id="plotly" rel="prefetch" href="{source}">'
 
 
 def create_app(services: Services, **options: Any) -> dash.Dash:

@@ -34,6 +34,15 @@ def test_the_figure_is_drawn_before_dash_and_keeps_its_zoom(make_site: MakeSite,
     page.wait_for_function("() => drawn.data[0].y.length === 122")
 
 
+def test_no_page_asks_for_plotly_sooner_than_it_may_use_it(make_site: MakeSite, open_page: Open) -> None:
+    """A browser warns of what is preloaded and not used within seconds, which slow phones would not."""
+    site = make_site(ticks=5)
+    for path in ("", "/node/spark-01", "/status"):
+        page = open_page(site.address + path, 390, 844)
+        page.wait_for_selector("#react-entry-point .bar")
+        assert page.locator("link[rel=preload]").count() == 0, path
+
+
 def test_a_page_that_comes_without_plotly_fetches_it_when_the_figure_is_wanted(
     make_site: MakeSite, open_page: Open
 ) -> None:
