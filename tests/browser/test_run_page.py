@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -228,6 +229,35 @@ def test_who_stands_out_is_said(site: Site, open_page: Open) -> None:
     expect(said).to_contain_text("Slowest: spark-03, 25.0\u00a0% below the middle node, since ")
     said.get_by_role("button", name="spark-03").click()
     page.wait_for_url("**node=spark-03")
+
+
+def test_a_run_that_only_a_benchmark_tells_of_has_a_sentence_in_place_of_a_timeline(
+    site: Site, open_page: Open
+) -> None:
+    alone = replace(run(3, 20, 60), by="benchmark", deployment="benchmark:other/model", engines=())
+    site.world.writer.commit(Batch(runs=[alone]), site.world.now)
+    page = open_page(f"{site.address}/runs/3")
+    page.wait_for_function(READY)
+    expect(page.locator(".run-stretch")).to_have_text("No timeline: there are no samples of this run here.")
+    expect(page.locator(".run-timeline")).to_be_hidden()
+    expect(page.locator(".run-key")).to_be_empty()
+    page.goto(f"{site.address}/runs/1")
+    page.wait_for_function(READY)
+    expect(page.locator(".run-timeline")).to_be_visible()
+    expect(page.locator(".run-stretch")).to_contain_text("The whole run, 2 min")
+
+
+EMPTY: dict[str, Any] = {"overview": None, "phases": [], "prefills": [], "map": {"t": []}, "lines": {}}
+
+
+def test_only_what_shows_nothing_at_all_is_empty(site: Site, open_page: Open) -> None:
+    page = opened(site, open_page)
+    asked = "async (answer) => (await import('/assets/run/scales.js')).isEmpty(answer)"
+    assert page.evaluate(asked, EMPTY)
+    whole = page.evaluate("async () => (await fetch('/api/v1/runs/1/timeline?points=60')).json()")
+    for name in ("phases", "prefills", "map", "lines"):
+        assert not page.evaluate(asked, EMPTY | {name: whole[name]}), name
+    assert not page.evaluate(asked, EMPTY | {"overview": whole["lines"]["decode"]})
 
 
 def test_requests_are_counted_in_whole_numbers(site: Site, open_page: Open) -> None:

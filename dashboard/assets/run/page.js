@@ -7,9 +7,11 @@ import { tellZoomed } from "../live/zoom.js";
 import { PHASES } from "./draw.js";
 import { Parts } from "./parts.js";
 import { Timeline } from "./timeline.js";
+import { isEmpty } from "./scales.js";
 import { isPart, parse, range, stretch, within, write } from "./view.js";
 
 const LIVE = "live", EVERY_MS = 5000, DEEPEST = 30;
+const NO_TIMELINE = "No timeline: there are no samples of this run here.";
 
 async function get(path, signal) {
   const answer = await fetch(`/api/v1/${path}`, { cache: "no-store", signal });
@@ -130,6 +132,7 @@ export class RunPage {
     const part = isPart(this.view), span = part ? [this.view.start, this.view.end] : this.answer?.run;
     this.whole.hidden = !part;
     if (!span) return;
+    if (this.timeline.box.hidden) return setText(this.said, NO_TIMELINE);
     const length = lengthText(span[1] - span[0]);
     setText(this.said, part ? `${spanText(span, this.now())} · ${length} of the run` : `The whole run, ${length} · drag over the timeline for a stretch of it`);
   }
@@ -165,6 +168,7 @@ export class RunPage {
       if (this.closed || control !== this.control) return;
       this.answer = answer;
       setAttribute(this.place, "data-live", answer.live ? "true" : "");
+      this.timeline.box.hidden = isEmpty(answer);
       this.timeline.show(answer, lines || null);
       this.place.dataset.state = "ready";
       this.write();

@@ -35,6 +35,12 @@ export function gather(lane, answers, span) {
   return { lines, axis, bin };
 }
 
+// Whether an answer has nothing that a timeline could show, in its stretch and beside it.
+export function isEmpty({ overview, lines, phases, prefills, map }) {
+  const silent = (answer) => linesOf(answer, "").length === 0;
+  return overview === null && !phases.length && !prefills.length && !map.t.length && Object.values(lines).every(silent);
+}
+
 // [{from, to, tokens, seconds, speed}] of prefills whose length is known, and those of which it is not with speed null.
 export function episodes(prefills) {
   return prefills.map(([from, to, tokens, seconds]) => ({ from, to, tokens, seconds, speed: tokens !== null && seconds ? tokens / seconds : null }));
