@@ -184,6 +184,8 @@ def happened(view: View, numbers_of: RunNumbers, notes: Notes) -> list[dict[str,
     marks = view.sources.store.marks(run.id)
     found = [{"t": one.at_ms, "kind": one.kind, "text": one.text, "target": ""} for one in marks]
     found += numbers_of.events(run)
+    if run.end_ms is not None and run.ended:
+        found.append({"t": run.end_ms, "kind": "end", "text": run.ended, "target": ""})
     inside = [{**one, "end": None} for one in found if start <= one["t"] <= end]
     ours = notes(start, end) if run.own else []
     mine = [{**one, "kind": "annotation", "target": ""} for one in ours]

@@ -26,6 +26,7 @@ from pipeline.recorded import Prefills
 from pipeline.resume import STARTED_FACT
 from pipeline.sighting import Eyes, silence
 from pipeline.targets import Target
+from pipeline.turns import Turns
 from pipeline.window import Window
 from pipeline.worker import Sample
 from pipeline.writer import Draft, Work
@@ -74,6 +75,7 @@ class Hub:
         self.lookout.read(self.alarms.rulebook.rules.values())
         self.teller = Teller(config.channels)
         self._eyes = Eyes()
+        self._turns = Turns()
         self._config = config
         self._targets = {target.name: target for target in targets}
         self._book = book
@@ -146,6 +148,7 @@ class Hub:
         self.window.trim()
         self._evidence.gather(self._targets.values(), self.window, tick)
         self._mark_absences(samples, tick)
+        self._pending.events += self._turns.look(self._targets.values(), samples, tick)
         told = self._runs(samples, tick, asked)
         self.alarms.follow(told.moved)
         raised = self._alerts(samples, drafts, tick, of_alerts)

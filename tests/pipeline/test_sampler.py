@@ -149,6 +149,65 @@ def test_a_phase_ends_with_the_reading_that_shows_it(stage: Stage, store: Store)
     assert values(store, engine.ENGINE_PHASE) == [2, 3, 3, 1, 1, 2, 3]
 
 
+def told(store: Store) -> list[tuple[int, str, str, str]]:
+    return [(one.at_ms, one.target, one.kind, one.text) for one in store.events(0, 10**9)]
+
+
+def test_silence_return_and_restart_are_events(stage: Stage, store: Store) -> None:
+    async def story(stage: Stage) -> None:
+        stage.says(100)
+        await stage.tick(1)
+        stage.status = 500
+        for second in (2, 3, 4):
+            await stage.tick(second)
+        assert told(store) == [], "two and a half intervals are no gap yet"
+        await stage.tick(5)
+        await stage.tick(6)
+        stage.says(130)
+        await stage.tick(12)
+        stage.says(3, start=500)
+        await stage.tick(13)
+        await stage.tick(14)
+        stage.status = 500
+        for second in (15, 16, 20):
+            await stage.tick(second)
+        stage.says(2, start=900)
+        await stage.tick(90)
+
+    stage.play(story)
+    assert told(store) == [
+        (2000, "one", "silent", "bad answer: HTTP status 500"),
+        (12_000, "one", "back", "answers again after 10.0 s"),
+        (13_000, "one", "restart", "started anew"),
+        (15_000, "one", "silent", "bad answer: HTTP status 500"),
+        (90_000, "one", "restart", "started anew; answers again after 1m 15s"),
+    ]
+
+
+def test_a_short_failure_is_no_event(stage: Stage, store: Store) -> None:
+    async def story(stage: Stage) -> None:
+        for second, status in enumerate((200, 500, 200, 500, 200), 1):
+            stage.says(100)
+            stage.status = status
+            await stage.tick(second)
+
+    stage.play(story)
+    assert told(store) == []
+
+
+def test_a_target_that_was_silent_all_along_is_news_when_it_answers(stage: Stage, store: Store) -> None:
+    async def story(stage: Stage) -> None:
+        stage.status = 503
+        for second in (1, 5, 9):
+            await stage.tick(second)
+        stage.says(0)
+        await stage.tick(19)
+        await stage.tick(20)
+
+    stage.play(story)
+    assert told(store) == [(19_000, "one", "back", "answers for the first time since the collector began")]
+
+
 def test_a_node_that_said_goodbye_is_stopped_not_lost(tmp_path: Path) -> None:
     stage = Stage(tmp_path / "store.db", TargetKind.NODE)
 

@@ -121,6 +121,13 @@ def test_what_happened_is_told_by_time(web: Web) -> None:
     assert [one["text"] for one in part] == ["slowed by heat"]
 
 
+def test_the_end_of_a_run_is_marked_with_its_reason(web: Web) -> None:
+    keep(web.world, run(3, 100, 125, ended="head/0 restarted"))
+    end = {"t": tick(125), "end": None, "kind": "end", "target": "", "text": "head/0 restarted"}
+    assert web.get("runs/3/timeline")["marks"] == [end]
+    assert web.get(f"runs/3/timeline?start={tick(100)}&end={tick(120)}")["marks"] == []
+
+
 def test_a_run_that_goes_on_grows(web: Web) -> None:
     before = web.get("runs/2/timeline")
     assert (before["live"], before["end"]) == (True, tick(180))
