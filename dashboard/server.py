@@ -99,6 +99,19 @@ def wait_for_store(config: WebConfig, clock: Callable[[], int], patience_s: floa
             time.sleep(WAIT_STEP_S)
 
 
+def look_at_store(config: WebConfig) -> None:
+    """Say that one waits where the store is to come; StoreError for one that cannot be used.
+
+    A store that is not there yet is no fault: the first `run` starts the collector, which makes it, at the same time.
+    """
+    try:
+        open_store(config.store_url, writer=False, now_ms=wall_clock()).close()
+    except StoreNotReady:
+        log.info("waiting for the store, which the collector makes or brings forward when it starts")
+    except StoreAway as error:
+        log.warning("waiting for the store: %s", error)
+
+
 class Application(BaseApplication):  # type: ignore[misc]
     """gunicorn without its command line. The store is opened in the worker, after the fork."""
 
@@ -152,9 +165,7 @@ def _worker_exit(_arbiter: Any, worker: Any) -> None:
 def run(config: WebConfig) -> int:
     """Serve until SIGTERM or SIGINT; exit status. Refuses, with a sentence, a store that cannot be used."""
     try:
-        open_store(config.store_url, writer=False, now_ms=wall_clock()).close()
-    except (StoreNotReady, StoreAway) as error:
-        log.warning("waiting for the store: %s", error)
+        look_at_store(config)
     except StoreError as error:
         sys.stderr.write(f"{error}\n")
         return 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import socket
@@ -16,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from dashboard.config import WebConfig
-from dashboard.server import create_server, run, wait_for_store
+from dashboard.server import create_server, look_at_store, run, wait_for_store
 from storage.errors import StoreNotReady
 from tests.web.conftest import MakeWorld
 from tests.web.world import World, tick
@@ -165,3 +166,17 @@ def test_follower_survives_a_tick_that_cannot_be_told(
     finally:
         process.close()
     assert "a number is odd" in caplog.text
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_store_that_is_to_come_is_no_fault(tmp_path: Path, caplog: pytest.LogCaptureFixture, there: bool) -> None:
+    """`run` starts the collector itself, at the same time."""
+    if there:
+        (tmp_path / "store.db").touch()
+    with caplog.at_level(logging.INFO, "dashboard.server"):
+        look_at_store(WebConfig(store_url=f"sqlite:///{tmp_path}/store.db"))
+    (told,) = caplog.records
+    assert (told.levelname, told.getMessage()) == (
+        "INFO",
+        "waiting for the store, which the collector makes or brings forward when it starts",
+    )
