@@ -9,6 +9,7 @@ import numpy as np
 
 from runs.coverage import touched
 from runs.entries import Entry, Number, Section
+from runs.silence import AWAY, state
 from runs.stretch import Stretch, of
 from telemetry import ratios
 from telemetry.catalog import engine
@@ -29,8 +30,8 @@ ORDER = (
     Phase.UNKNOWN,
 )
 """Of several engines the deployment does what stands first."""
-AWAY = {Phase.STOPPED: ("stopped",), Phase.LOADING: ("loading", "restarting")}
-"""States of a target that does not answer, as its absence names them, and what they mean."""
+SHORTEST_S = 1e-9
+"""What is shorter is nothing but rounding."""
 
 PHASE = Number(
     "phase_seconds",
@@ -43,7 +44,8 @@ RUNNING = Number(
     "running_seconds",
     "Time at so many running",
     Unit.SECONDS,
-    "Each reading's number of requests running counts until the next one, but not over a gap.",
+    "Each reading's number of requests running counts until the next one, but not over a gap; unknown is also the time "
+    "in which one of several engines did not answer.",
 )
 RUNNING_MEAN = Number("running_mean", "Running, mean", Unit.REQUESTS, "Mean over the time in which it is known.")
 RUNNING_MAX = Number("running_max", "Running, most", Unit.REQUESTS, "Largest number at a reading.")
@@ -62,10 +64,14 @@ KV_MAX = Number("kv_max", "KV cache, most", Unit.RATIO, "Largest share in use at
 
 @dataclass(frozen=True)
 class Steps:
-    """A line that counts until its next reading. values: float64[tick], NaN unknown; seconds: float64[tick]."""
+    """A line that counts until its next reading. values: float64[tick], NaN unknown; seconds: float64[tick].
+
+    told: whether any reading told it.
+    """
 
     values: Floats
     seconds: Floats
+    told: bool = True
 
     @property
     def known_s(self) -> float:
@@ -87,14 +93,14 @@ def section(stretch: Stretch) -> Section:
     """Phases, concurrency, queue and KV cache."""
     gaps = touched(stretch.engine_coverage, "the engine")
     running, waiting = (line(stretch, metric) for metric in (engine.REQUESTS_RUNNING, engine.REQUESTS_WAITING))
-    cache = line(stretch, engine.KV_CACHE_USAGE)
     entries = [PHASE.entry(seconds, of=_word(phase), note=gaps) for phase, seconds in phases(stretch).items()]
     entries += _extent(running, (RUNNING_MEAN, RUNNING_MAX), gaps)
     entries += [RUNNING.entry(seconds, of=f"{number:g}", note=gaps) for number, seconds in profile(running)]
+    entries += _unknown(stretch, running, gaps)
     spent, seconds = stretch.gained(part(engine.ITL, "sum")), stretch.decoding_s
     entries.append(DECODING_MEAN.entry(spent / seconds if seconds > 0 else None, note=gaps, why="not offered"))
     entries += _extent(waiting, (WAITING_MEAN, WAITING_MAX), gaps)
-    entries += _extent(cache, (KV_MEAN, KV_MAX), gaps)
+    entries += _cache(stretch, gaps)
     return Section("phases", "Phases and load", tuple(entries))
 
 
@@ -104,7 +110,7 @@ def _word(phase: Phase) -> str:
 
 def _extent(steps: Steps, numbers: tuple[Number, Number], gaps: str) -> list[Entry]:
     mean, most = numbers
-    why = "the engine does not tell it"
+    why = gaps if steps.told and gaps else "the engine does not tell it"
     known = steps.known_s > 0
     return [
         mean.entry(steps.mean(), note=gaps if known else "", why=why),
@@ -112,8 +118,26 @@ def _extent(steps: Steps, numbers: tuple[Number, Number], gaps: str) -> list[Ent
     ]
 
 
-def line(stretch: Stretch, metric: Metric) -> Steps:
-    """A gauge over all engines, folded as the catalogue says; unknown while one of several is."""
+def _unknown(stretch: Stretch, running: Steps, gaps: str) -> list[Entry]:
+    """The time that no number of requests has, where others have some."""
+    left = stretch.subject.seconds - running.known_s
+    return [RUNNING.entry(left, of="unknown", note=gaps)] if running.known_s > 0 and left > SHORTEST_S else []
+
+
+def _cache(stretch: Stretch, gaps: str) -> list[Entry]:
+    """Which engine is the fullest is known while all answer; the fullest at a reading also while another is silent."""
+    metric, numbers = engine.KV_CACHE_USAGE, (KV_MEAN, KV_MAX)
+    return [
+        _extent(line(stretch, metric), numbers, gaps)[0],
+        _extent(line(stretch, metric, all_of=False), numbers, gaps)[1],
+    ]
+
+
+def line(stretch: Stretch, metric: Metric, *, all_of: bool = True) -> Steps:
+    """A gauge over all engines, folded as the catalogue says; unknown while one of several is silent.
+
+    all_of: False takes those that answer for all of them.
+    """
     frame = of(stretch.engines, metric)
     ticks = frame.ticks.astype(np.float64)
     held = ratios.hold(frame.values, frame.gap_ms, ticks, ~np.isnan(frame.at_ms))
@@ -121,7 +145,9 @@ def line(stretch: Stretch, metric: Metric) -> Steps:
         values = ratios.total(held, ticks, ~np.isnan(frame.values))
     else:
         values = largest(held, 0) if len(held) else np.full(len(ticks), np.nan)
-    return Steps(values, _seconds(frame, stretch))
+    if all_of:
+        values = np.where(stretch.silent, np.nan, values)
+    return Steps(values, _seconds(frame, stretch), told=bool((~np.isnan(frame.values)).any()))
 
 
 def _seconds(frame: Frame, stretch: Stretch) -> Floats:
@@ -132,13 +158,6 @@ def _seconds(frame: Frame, stretch: Stretch) -> Floats:
     length = until - ticks
     until = np.where(length > gap_ms, ticks + gap_ms / NOMINAL_PER_GAP, until)
     return np.asarray(np.maximum(np.minimum(until, stretch.end_ms) - np.maximum(ticks, stretch.start_ms), 0.0) / 1000.0)
-
-
-def running_seconds(stretch: Stretch) -> float:
-    """Requests running over time, in request seconds; 0 where that is not known."""
-    steps = line(stretch, engine.REQUESTS_RUNNING)
-    known = ~np.isnan(steps.values)
-    return float((steps.values[known] * steps.seconds[known]).sum())
 
 
 def profile(steps: Steps) -> list[tuple[float, float]]:
@@ -159,7 +178,7 @@ def phases(stretch: Stretch) -> dict[Phase, float]:
     for phase, length in _away(stretch, found[Phase.UNKNOWN]):
         found[phase] += length
         found[Phase.UNKNOWN] -= length
-    return {phase: length for phase, length in found.items() if length > 1e-9}
+    return {phase: length for phase, length in found.items() if length > SHORTEST_S}
 
 
 def busiest(frame: Frame) -> Ints:
@@ -188,7 +207,7 @@ def _away(stretch: Stretch, unknown_s: float) -> list[tuple[Phase, float]]:
                 min(stretch.end_ms if one.end_ms is None else one.end_ms, stretch.end_ms),
             )
             for one in stretch.absences
-            if one.target in targets and one.metric is None and one.reason.partition(":")[0] in states
+            if one.target in targets and one.metric is None and state(one) in states
         ]
         length = min(_length(spans), unknown_s)
         unknown_s -= length

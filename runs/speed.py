@@ -7,8 +7,8 @@ import numpy as np
 from runs.activity import within
 from runs.coverage import no_window, touched
 from runs.entries import Entry, Number, Section
-from runs.phases import running_seconds
 from runs.reader import Episode
+from runs.streams import streams
 from runs.stretch import Stretch, of
 from telemetry import ratios
 from telemetry.catalog import engine
@@ -59,7 +59,7 @@ STREAM_MEAN = Number(
     "stream_mean",
     "Decode per request",
     TPS,
-    "Output tokens ∕ requests running over time, those in prefill included.",
+    "Output tokens ∕ requests running over time, those in prefill included; both of the time in which both are known.",
 )
 DECODING = Number("decoding_seconds", "Time decoding", Unit.SECONDS, "Length of the active windows together.")
 LENGTH = Number("seconds", "Length", Unit.SECONDS, "From the start to the end of the stretch.")
@@ -137,7 +137,7 @@ def rates(stretch: Stretch, window_s: float) -> Floats:
     """Decode over trailing windows that lie in the stretch, at each tick of the engines' frame; NaN where none is."""
     tokens = of(stretch.engines, engine.GENERATION_TOKENS)
     found = ratios.evaluate(DECODE_TPS, tokens, lambda _: (), window_s * 1000.0)
-    line = found.get((), np.full(len(tokens.ticks), np.nan))
+    line = np.where(stretch.silent, np.nan, found.get((), np.full(len(tokens.ticks), np.nan)))
     before = tokens.ticks[tokens.ticks <= stretch.start_ms]
     first = float(before[-1]) if len(before) else stretch.start_ms
     candidate = (tokens.ticks - window_s * 1000.0 >= first) & (tokens.ticks <= stretch.end_ms)
@@ -166,10 +166,11 @@ def _peak(number: Number, line: Floats, gaps: str, why: str) -> Entry:
 
 
 def _stream(stretch: Stretch) -> Entry:
-    spent = running_seconds(stretch)
+    found = streams(stretch)
+    gaps = touched(stretch.engine_coverage, "the engine")
     return STREAM_MEAN.entry(
-        stretch.output_tokens / spent if spent > 0 else None,
-        note=touched(stretch.engine_coverage, "the engine"),
+        found.tokens / found.request_s if found.request_s > 0 else None,
+        note=f"{gaps}; tokens of that time are left out" if gaps and found.request_s > 0 else "",
         why="no request was seen running",
     )
 

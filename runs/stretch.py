@@ -13,10 +13,11 @@ from runs.coverage import Coverage, coverage
 from runs.machines import READINGS, Machines, over_time
 from runs.machines import load as read_machines
 from runs.reader import LEAD_MS, Absence, Episode, Event, Reader
+from runs.silence import last_readings, silent
 from runs.subject import Subject
 from telemetry.catalog import cluster, engine, gpu, host, network
 from telemetry.counters import increase
-from telemetry.frame import Floats, Frame
+from telemetry.frame import Bools, Floats, Frame
 from telemetry.model import Metric, Series, part
 
 ENGINE_SAMPLES = (
@@ -109,6 +110,12 @@ class Stretch:
     def engine_coverage(self) -> list[Coverage]:
         """How well each engine target was watched."""
         return coverage(self.engines, self.subject.targets, self.start_ms, self.end_ms)
+
+    @cached_property
+    def silent(self) -> Bools:
+        """At which ticks of the engines' samples an engine of the run is silent: what all do together is not known."""
+        before = last_readings(self.counts, self.start_ms)
+        return silent(self.engines, self.subject.targets, self.absences, before)
 
     @cached_property
     def node_coverage(self) -> list[Coverage]:

@@ -140,7 +140,7 @@ def test_numbers_of_several_engines_are_added() -> None:
 
 def test_a_gap_has_no_number() -> None:
     world = World(31, {RUNNING: LOAD}, unread={"head": range(10, 20)})
-    assert spent(world, "running_seconds") == {"0": 10, "1": 10}
+    assert spent(world, "running_seconds") == {"0": 10, "1": 10, "unknown": 10}
     assert value(world.summary(), "phases.running_mean") == 0.5
     assert value(world.summary(), "phases.running_max") == 1
 
@@ -178,3 +178,45 @@ def test_requests_in_decode() -> None:
     assert value(World(31, rows).summary(), "phases.decoding_mean") == 4
     told = entry(World(31, {RUNNING: LOAD}).summary(), "phases.decoding_mean")
     assert (told.value, told.note) == (None, "not offered")
+
+
+TWO = (Member("head", "0", "m"), Member("tail", "0", "m"))
+EIGHT = {RUNNING: [4.0], engine(catalog.REQUESTS_RUNNING, target="tail"): [4.0]}
+
+
+def test_an_engine_that_is_silent_runs_not_nothing() -> None:
+    """Read until 19, which counts until 21, and again from 40 on: eight ran whenever both are known."""
+    world = World(61, EIGHT, unread={"tail": range(20, 40)}, engines=TWO)
+    assert spent(world, "running_seconds") == {"8": 42, "unknown": 18}
+    found = world.summary()
+    assert (value(found, "phases.running_mean"), value(found, "phases.running_max")) == (8, 8)
+    assert entry(found, "phases.running_seconds", "unknown").note == "1 gap of the engine, 21 s in all"
+
+
+def test_an_engine_that_is_known_to_be_stopped_runs_nothing() -> None:
+    """After the 15 s in which a sum waits for a reading."""
+    gone = [Absence("tail", None, at(20), at(40), "stopped: nothing listens there")]
+    world = World(61, EIGHT, unread={"tail": range(20, 40)}, absences=gone, engines=TWO)
+    assert spent(world, "running_seconds") == {"4": 5, "8": 42, "unknown": 13}
+
+
+def test_a_stretch_that_begins_in_a_silence() -> None:
+    """The reading before is older than what is read before a stretch, but it is known that there was one."""
+    rows = EIGHT | {engine(catalog.GENERATION_TOKENS, target=one.target): ramp((200, 1)) for one in TWO}
+    world = World(201, rows, unread={"tail": range(20, 190)}, engines=TWO)
+    assert spent(world, "running_seconds", 120) == {"8": 10, "unknown": 70}
+    told = entry(world.summary(120, 180), "phases.running_mean")
+    assert (told.value, told.note) == (None, "1 gap of the engine, 60 s in all")
+
+
+def test_an_engine_that_joins_was_not_silent_before() -> None:
+    world = World(61, EIGHT, unread={"tail": range(20)}, engines=TWO)
+    assert spent(world, "running_seconds") == {"4": 20, "8": 40}
+
+
+def test_the_fullest_cache_is_known_at_a_reading_only() -> None:
+    """Which of two is the fullest nobody knows while one is silent; what the other one said is true."""
+    cache, other = (engine(catalog.KV_CACHE_USAGE, target=name) for name in ("head", "tail"))
+    rows = {cache: [0.2] * 30 + [0.9] + [0.2], other: [0.5]}
+    found = World(61, rows, unread={"tail": range(20, 40)}, engines=TWO).summary()
+    assert (value(found, "phases.kv_mean"), value(found, "phases.kv_max")) == (pytest.approx(0.5), 0.9)

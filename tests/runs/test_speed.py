@@ -10,12 +10,14 @@ from storage.records import Episode
 from telemetry.catalog import engine as catalog
 from telemetry.model import Unit, part
 from tests.runs.answers import entry, value
-from tests.runs.worlds import World, at, engine, ramp
+from tests.runs.worlds import HEAD, World, at, engine, ramp
 
 TOKENS = engine(catalog.GENERATION_TOKENS)
 RUNNING = engine(catalog.REQUESTS_RUNNING)
 STEADY = ramp((5, 0), (20, 10), (15, 0), (10, 30), (10, 0))
 """Idle to 5, 10 a second to 25, a pause of 15 s, 30 a second from 40 to 50, idle to 60: 500 tokens in 30 s of 60."""
+
+LOADED = {catalog.GENERATION_TOKENS: ramp((60, 50)), catalog.REQUESTS_RUNNING: [4.0]}
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +63,46 @@ def test_the_median_is_of_10_s_means_while_decoding(steady: World) -> None:
 def test_decode_per_request(steady: World) -> None:
     """2 requests for 20 s, 4 for 10 s."""
     assert value(steady.summary(), "speed.stream_mean") == pytest.approx(500 / 80)
+
+
+def test_decode_per_request_is_of_the_time_in_which_both_are_known() -> None:
+    """50 a second for four requests; what came in the gap has no requests beside it."""
+    world = World(61, {TOKENS: ramp((60, 50)), RUNNING: [4]}, unread={"head": range(20, 40)})
+    found = entry(world.summary(), "speed.stream_mean")
+    assert found.value == pytest.approx(12.5)
+    assert found.note == "1 gap of the engine, 21 s in all; tokens of that time are left out"
+    assert entry(World(61, {TOKENS: ramp((60, 50)), RUNNING: [4]}).summary(), "speed.stream_mean").note == ""
+
+
+def test_decode_per_request_while_another_engine_is_silent() -> None:
+    tail = {engine(metric, target="tail"): line for metric, line in LOADED.items()}
+    rows = {TOKENS: ramp((60, 100)), RUNNING: [4], **tail}
+    world = World(61, rows, unread={"tail": range(20, 40)}, engines=(HEAD, Member("tail", "0", "m")))
+    assert value(world.summary(), "speed.stream_mean") == pytest.approx(150 / 8)
+    assert value(world.summary(), "speed.decode_median") == 150
+
+
+def test_decode_per_request_over_a_restart() -> None:
+    """The step into the restarted engine's first reading counts on neither side: 100 tokens in it would."""
+    line = [*ramp((20, 10)), *[300.0 + 10 * second for second in range(40)]]
+    world = World(61, {TOKENS: line, RUNNING: [2]}, breaks={"head": [21]})
+    assert value(world.summary(), "speed.stream_mean") == pytest.approx(5)
+
+
+def test_decode_per_request_of_a_stretch_that_cuts_a_reading() -> None:
+    """30 tokens to second 12 of which a third's time lies in it, then 20 a second; readings every 3 s, 2 running."""
+    line = [*ramp((9, 0), (3, 10), (48, 20))]
+    found = World(61, {TOKENS: line, RUNNING: [2]}, interval_s=3).summary(11, 18)
+    assert value(found, "speed.stream_mean") == pytest.approx((10 + 120) / 14)
+
+
+def test_decode_per_request_of_engines_that_are_read_at_different_times() -> None:
+    """The second one answers every other second: its tokens rise evenly between."""
+    tail = {engine(metric, target="tail"): line for metric, line in LOADED.items()}
+    rows = {TOKENS: ramp((60, 100)), RUNNING: [4], **tail}
+    world = World(61, rows, unread={"tail": range(1, 61, 2)}, engines=(HEAD, Member("tail", "0", "m")))
+    assert value(world.summary(), "speed.stream_mean") == pytest.approx(150 / 8)
+    assert value(world.summary(0, 20), "speed.stream_mean") == pytest.approx(150 / 8)
 
 
 def test_a_stretch_of_it(steady: World) -> None:
