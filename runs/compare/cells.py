@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from runs.reader import LEAD_MS, Reader
+from runs.silence import last_readings, silent
 from runs.stretch import names, of
 from runs.subject import Subject
 from telemetry import ratios
 from telemetry.catalog import engine
 from telemetry.counters import NOMINAL_PER_GAP
-from telemetry.frame import Floats, Frame, Ints
+from telemetry.frame import Bools, Floats, Frame, Ints
 from telemetry.model import Metric, part
 
 WIDTH_MS = 5_000
@@ -137,20 +138,29 @@ def _plain(values: Floats) -> list[float | None]:
 
 
 def cut(subject: Subject, reader: Reader) -> Cells:
-    """The cells of a stretch. A cell that touches a gap or a restart is not known."""
+    """The cells of a stretch. A cell that touches a gap or a restart, or has an engine silent, is not known."""
     frame = reader.frame(names(METRICS), subject.start_ms - LEAD_MS, subject.end_ms, subject.targets)
     frame = frame.select(subject.owns)
     interval = max(frame.gap_ms.tolist(), default=0.0) / NOMINAL_PER_GAP
     width = max(float(WIDTH_MS), interval)
     ends = _ends(frame.ticks, subject.start_ms + width, subject.end_ms, width)
-    lines = {name: _line(frame, metric, ends, width) for name, metric in COUNTED.items()}
-    first = _first_token(frame, subject.start_ms)
-    return Cells(frame.ticks[ends], width / 1000.0, first, **lines, **_load(frame, ends))
+    away = _silent(subject, reader, frame)
+    spoiled = np.array([away[low:high].any() for low, high in _spans(ends)], dtype=bool)
+    lines = {name: np.where(spoiled, np.nan, _line(frame, metric, ends, width)) for name, metric in COUNTED.items()}
+    first = _first_token(frame, away, subject.start_ms)
+    return Cells(frame.ticks[ends], width / 1000.0, first, **lines, **_load(frame, away, ends))
 
 
-def _first_token(frame: Frame, start_ms: int) -> float:
+def _silent(subject: Subject, reader: Reader, frame: Frame) -> Bools:
+    """At which ticks an engine of the run is silent: bool[tick]."""
+    start, end, targets = subject.start_ms, subject.end_ms, subject.targets
+    before = last_readings(reader.ends(names((engine.GENERATION_TOKENS,)), start, end, targets), start)
+    return silent(frame, targets, reader.absences(start, end), before)
+
+
+def _first_token(frame: Frame, away: Bools, start_ms: int) -> float:
     """The first reading after the start that shows more output tokens than the one before."""
-    tokens = _held(frame, engine.GENERATION_TOKENS)
+    tokens = _held(frame, engine.GENERATION_TOKENS, away)
     known = np.flatnonzero(~np.isnan(tokens))
     grown = known[1:][(np.diff(tokens[known]) > 0) & (frame.ticks[known[1:]] > start_ms)]
     return float(frame.ticks[grown[0]]) if len(grown) else np.nan
@@ -173,10 +183,10 @@ def _line(frame: Frame, metric: Metric, ends: Ints, width: float) -> Floats:
     return np.full(len(ends), np.nan) if found is None else found[ends]
 
 
-def _load(frame: Frame, ends: Ints) -> dict[str, Floats]:
+def _load(frame: Frame, away: Bools, ends: Ints) -> dict[str, Floats]:
     """The fields that are of single readings."""
-    running, waiting = (_held(frame, metric) for metric in (engine.REQUESTS_RUNNING, engine.REQUESTS_WAITING))
-    finished = _held(frame, engine.REQUESTS_FINISHED)
+    running, waiting = (_held(frame, metric, away) for metric in (engine.REQUESTS_RUNNING, engine.REQUESTS_WAITING))
+    finished = _held(frame, engine.REQUESTS_FINISHED, away)
     system = running + np.where(np.isnan(waiting), 0.0, waiting)
     left = np.diff(finished, prepend=np.nan)
     moved = np.abs(np.diff(system, prepend=np.nan))
@@ -201,12 +211,12 @@ def stirring(left: Floats, system: Floats) -> Floats:
     return np.asarray(np.minimum(2.0 * left, np.sqrt(4.0 * np.maximum(free, 0.0) / np.pi)))
 
 
-def _held(frame: Frame, metric: Metric) -> Floats:
-    """Sum over engines at each tick, carried to ticks at which one was not due."""
+def _held(frame: Frame, metric: Metric, away: Bools) -> Floats:
+    """Sum over engines at each tick, carried to ticks at which one was not due; unknown where one is silent."""
     rows = of(frame, metric)
     ticks = rows.ticks.astype(np.float64)
     held = ratios.hold(rows.values, rows.gap_ms, ticks, ~np.isnan(rows.at_ms))
-    return ratios.total(held, ticks, ~np.isnan(rows.values))
+    return np.where(away, np.nan, ratios.total(held, ticks, ~np.isnan(rows.values)))
 
 
 def _spans(ends: Ints) -> list[tuple[int, int]]:

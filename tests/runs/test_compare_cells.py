@@ -70,6 +70,23 @@ def test_a_gap_and_a_restart_leave_their_cells_unknown() -> None:
     assert np.isnan(restart.tokens).tolist() == [False, False, True, False]
 
 
+def test_cells_in_which_an_engine_is_silent_are_unknown_to_its_return() -> None:
+    """Two engines, 100 and 50 a second, four running each; the second answers until 19 and from 40 on."""
+    lines = {"head": ramp((60, 100.0)), "tail": ramp((60, 50.0))}
+    tokens = {series(engine.GENERATION_TOKENS, target=name): line for name, line in lines.items()}
+    rows = tokens | {series(engine.REQUESTS_RUNNING, target=name): [4.0] for name in lines}
+    both = (Member("head", "0", "m"), Member("tail", "0", "m"))
+    found = cells(World(61, rows, unread={"tail": range(20, 40)}, engines=both))
+    away = [False] * 4 + [True] * 4 + [False] * 4
+    for line in (found.tokens, found.running_s):
+        assert np.isnan(line).tolist() == away
+    assert np.unique(found.tokens[~np.isnan(found.tokens)]).tolist() == pytest.approx([750.0])
+    assert found.running[~np.isnan(found.running)].tolist() == pytest.approx([8.0] * 8)
+    assert np.nansum(found.moved) == 0
+    within = cells(World(201, rows, unread={"tail": range(20, 190)}, engines=both), 120)
+    assert np.isnan(within.tokens).tolist() == [True] * 14 + [False] * 2
+
+
 def test_an_engine_that_is_read_every_eight_seconds_has_cells_as_long() -> None:
     rows = {series(engine.GENERATION_TOKENS): ramp((40, 10.0)), series(engine.REQUESTS_RUNNING): [1.0]}
     found = cells(World(41, rows, interval_s=8))
