@@ -66,7 +66,8 @@ def _note(stretch: Stretch) -> str:
 
 
 def _count(stretch: Stretch, number: Number, metric: Metric) -> Entry:
-    return number.entry(stretch.gained(metric), note=_note(stretch), why=NOT_OFFERED)
+    gained = stretch.gained(metric)
+    return number.entry(gained, note="" if math.isnan(gained) else _note(stretch), why=NOT_OFFERED)
 
 
 def _in_order(outcomes: dict[str, float]) -> list[tuple[str, float]]:

@@ -86,6 +86,13 @@ def test_counts_that_a_restart_touches_say_so(breaks: list[int], note: str) -> N
         assert entry(found, f"requests.{key}", of).note == note
 
 
+def test_over_a_restart_too_what_is_not_offered_is_said_to_be_that() -> None:
+    found = World(31, {PROMPT: ramp((10, 100))}, breaks={"head": [15]}).summary()
+    for key in ("output", "computed", "cached", "transferred", "finished", "rejected", "preemptions"):
+        told = entry(found, f"requests.{key}")
+        assert (key, told.value, told.note) == (key, None, "not offered by this engine")
+
+
 def test_a_restart_before_the_stretch_touches_nothing() -> None:
     found = World(31, {PROMPT: ramp((10, 100))}, breaks={"head": [5]}).summary(5, 20)
     assert entry(found, "requests.prompt").note == ""
