@@ -106,7 +106,7 @@ class Upkeep:
             self._slow.add(event.job_id)
             return
         self._slow.discard(event.job_id)
-        if event.code == EVENT_JOB_ERROR:
+        if event.code == EVENT_JOB_ERROR and not isinstance(event.exception, asyncio.CancelledError):  # by `stop`
             log.error("%s failed by a defect and will be tried again", event.job_id, exc_info=event.exception)
 
     def stop(self) -> None:
