@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any, Literal
 
 from runs.facts import Fact, during
@@ -13,6 +13,8 @@ from telemetry.model import Unit
 Whose = Literal["engine", "node"]
 SEVERAL = " / "
 """Between values that one target had at the same time, of several devices."""
+MOST_CHANGES = 200
+"""Changes of one field of one target that are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,20 +192,37 @@ def _field(row: Row, told: Mapping[str, Sequence[Fact]], start_ms: int, end_ms: 
 
 
 def _history(row: Row, facts: Sequence[Fact], start_ms: int, end_ms: int) -> list[tuple[int, str]]:
-    """What a target said of the field in the run: (since, value), a new one each time it changed."""
+    """What a target said of the field in the run: (since, value), a new one each time it changed.
+
+    Of a field that changes all the time the newest `MOST_CHANGES` are kept, beside what it began with.
+    """
     for name in row.names:
         mine = [one for one in facts if _fits(one.name, name)]
         if mine:
-            instants = sorted({max(one.start_ms, start_ms) for one in mine})
-            values = [(at_ms, _value(mine, at_ms)) for at_ms in instants if at_ms <= end_ms]
-            return [one for place, one in enumerate(values) if place == 0 or values[place - 1][1] != one[1]]
+            found = _values(mine, start_ms, end_ms)
+            return found if len(found) <= MOST_CHANGES + 1 else [found[0], *found[-MOST_CHANGES:]]
     return []
 
 
-def _value(facts: Sequence[Fact], at_ms: int) -> str:
-    """Values that hold at an instant: one where all devices have the same."""
-    true = (one for one in facts if one.start_ms <= at_ms and (one.end_ms is None or one.end_ms > at_ms))
-    return SEVERAL.join(dict.fromkeys(one.value for one in sorted(true, key=lambda one: one.name)))
+def _values(facts: Sequence[Fact], start_ms: int, end_ms: int) -> list[tuple[int, str]]:
+    """What holds from each instant on at which a fact begins; of several devices one value where all have the same.
+
+    One pass over the beginnings, with what holds meanwhile at hand: a gauge may change every second for days.
+    """
+    begins = sorted((max(one.start_ms, start_ms), place) for place, one in enumerate(facts) if one.start_ms <= end_ms)
+    ends = sorted((one.end_ms, place) for place, one in enumerate(facts) if one.end_ms is not None)
+    true: dict[int, Fact] = {}
+    over = 0
+    found: list[tuple[int, str]] = []
+    for at_ms, group in groupby(begins, key=lambda one: one[0]):
+        true |= {place: facts[place] for _, place in group}
+        while over < len(ends) and ends[over][0] <= at_ms:
+            true.pop(ends[over][1], None)
+            over += 1
+        value = SEVERAL.join(dict.fromkeys(one.value for one in sorted(true.values(), key=lambda one: one.name)))
+        if not found or found[-1][1] != value:
+            found.append((at_ms, value))
+    return found
 
 
 def _fits(name: str, pattern: str) -> bool:

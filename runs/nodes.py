@@ -105,10 +105,11 @@ def _over(key: str, extent: Extent, gaps: str) -> list[Entry]:
         return [OVER[key, name].entry(None, why="no node tells it") for name in PARTS]
     low, mean, high = (extent.part(name)[some] for name in PARTS)
     names = [extent.nodes[place] for place in some.tolist()]
-    extremes = f"lowest on {names[int(np.argmin(mean))]}, highest on {names[int(np.argmax(mean))]}"
+    apart = len(set(mean.tolist())) > 1
+    extremes = f"lowest on {names[int(np.argmin(mean))]}, highest on {names[int(np.argmax(mean))]}" if apart else ""
     rows = (
         (low[np.argmin(low)], names[int(np.argmin(low))]),
-        (mean.sum() / len(mean), extremes if len(names) > 1 else ""),
+        (mean.sum() / len(mean), extremes),
         (high[np.argmax(high)], names[int(np.argmax(high))]),
     )
     count = float(extent.count.sum())

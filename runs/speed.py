@@ -48,6 +48,7 @@ DECODE_PEAK = Number(
     TPS,
     "Largest mean of 10 s that lies in the stretch and touches neither a gap nor a restart.",
 )
+BELOW_MEAN = "below the mean: a peak is of a whole window of the stretch without a gap, the mean leaves pauses out"
 DECODE_PEAK_SHORT = Number(
     "decode_peak_1s",
     "Decode, peak of 1 s",
@@ -99,13 +100,14 @@ def _decode(stretch: Stretch) -> list[Entry]:
     gaps = touched(stretch.engine_coverage, "the engine")
     silent = "no output token came" if tokens == 0 else "the engine does not count output tokens"
     wall = stretch.subject.seconds
+    mean = sum(one.tokens for one in stretch.windows) / seconds if seconds > 0 else None
     return [
         DECODE_MEAN.entry(
-            sum(one.tokens for one in stretch.windows) / seconds if seconds > 0 else None,
+            mean,
             note="; ".join(filter(None, (_doubt(stretch), _hidden(stretch)))) if seconds > 0 else silent,
         ),
         DECODE_WALL.entry(tokens / wall if wall > 0 else None, note=gaps if tokens == tokens else silent),
-        *_of_windows(stretch, silent, gaps),
+        *_of_windows(stretch, silent, gaps, mean),
         _stream(stretch),
         DECODING.entry(seconds if tokens == tokens else None, count=len(stretch.windows), why=silent),
         LENGTH.entry(wall),
@@ -144,7 +146,7 @@ def rates(stretch: Stretch, window_s: float) -> Floats:
     return np.where(candidate, line, np.nan)
 
 
-def _of_windows(stretch: Stretch, silent: str, gaps: str) -> list[Entry]:
+def _of_windows(stretch: Stretch, silent: str, gaps: str, mean: float | None) -> list[Entry]:
     long, short = rates(stretch, PEAK_S), rates(stretch, PEAK_SHORT_S)
     ticks = stretch.engines.ticks.astype(np.float64)
     busy = long[within(ticks, stretch.windows) & ~np.isnan(long)]
@@ -155,14 +157,19 @@ def _of_windows(stretch: Stretch, silent: str, gaps: str) -> list[Entry]:
     median = float(np.median(busy)) if len(busy) else None
     return [
         DECODE_MEDIAN.entry(median, count=len(busy), note=gaps if len(busy) else "", why=why),
-        _peak(DECODE_PEAK, long, gaps, why),
-        _peak(DECODE_PEAK_SHORT, short, gaps, shortly if stretch.windows else silent),
+        _peak(DECODE_PEAK, long, gaps, why, mean),
+        _peak(DECODE_PEAK_SHORT, short, gaps, shortly if stretch.windows else silent, mean),
     ]
 
 
-def _peak(number: Number, line: Floats, gaps: str, why: str) -> Entry:
+def _peak(number: Number, line: Floats, gaps: str, why: str, mean: float | None) -> Entry:
+    """The largest of whole windows. A mean counts also what came in gaps and at the edges, so it may be above that."""
     known = line[~np.isnan(line)]
-    return number.entry(float(largest(known)), note=gaps) if len(known) else number.entry(None, why=why)
+    if not len(known):
+        return number.entry(None, why=why)
+    peak = float(largest(known))
+    below = BELOW_MEAN if mean is not None and mean > peak else ""
+    return number.entry(peak, note="; ".join(filter(None, (gaps, below))))
 
 
 def _stream(stretch: Stretch) -> Entry:

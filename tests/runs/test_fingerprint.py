@@ -7,7 +7,7 @@ import json
 import pytest
 
 from runs.facts import at, during
-from runs.fingerprint import ROWS, Changed, Difference, Field, Fingerprint, diff, fingerprint, words
+from runs.fingerprint import MOST_CHANGES, ROWS, Changed, Difference, Field, Fingerprint, diff, fingerprint, words
 from storage.records import Fact
 from telemetry.model import Unit
 
@@ -86,6 +86,30 @@ def test_a_change_during_the_run_is_said() -> None:
     one = field(made(*facts), "version")
     assert one.value == "0.33.0"
     assert one.changes == (Changed(4000, "head", "0.31.0", "0.32.0"), Changed(6000, "head", "0.32.0", "0.33.0"))
+
+
+def test_a_gauge_that_changes_all_the_time_is_told_by_its_newest_changes() -> None:
+    """A day of one change a second is worked through once; the first value is that of the beginning."""
+    facts = [Fact("head", "version", str(at_s), at_s * 1000, (at_s + 1) * 1000) for at_s in range(86_400)]
+    found = field(fingerprint(facts, ["head"], [], 0, 86_400_000), "version")
+    assert (found.value, len(found.changes)) == ("86399", MOST_CHANGES)
+    assert found.changes[0] == Changed(86_200_000, "head", "0", "86200")
+    assert found.changes[-1] == Changed(86_399_000, "head", "86398", "86399")
+
+
+def test_as_many_changes_as_are_kept_are_all_told() -> None:
+    facts = [Fact("head", "version", str(number), number, number + 1) for number in range(MOST_CHANGES + 1)]
+    found = field(fingerprint(facts, ["head"], [], 0, 9000), "version")
+    assert [one.after for one in found.changes] == [str(number) for number in range(1, MOST_CHANGES + 1)]
+
+
+def test_a_device_that_goes_leaves_the_others() -> None:
+    facts = [
+        Fact("spark-01", "gpu.0.vbios", "a", 0, 5000),
+        Fact("spark-01", "gpu.1.vbios", "b", 0),
+        Fact("spark-01", "gpu.2.vbios", "b", 6000),
+    ]
+    assert list(field(made(*facts, nodes=("spark-01",)), "vbios").changes) == [Changed(6000, "spark-01", "a / b", "b")]
 
 
 def test_a_change_to_the_same_is_none() -> None:

@@ -68,6 +68,13 @@ class TestWhoTookPart:
         assert world(rows).stretch().nodes == []
 
 
+def test_of_equal_nodes_none_is_lowest() -> None:
+    for rows in ({A: [40.0] * 61, B: [40.0] * 61}, {A: [40.0] * 61}):
+        found = world({node(name, gpu.GPU_POWER): values for name, values in rows.items()}).summary()
+        mean = entry(found, "nodes.power_mean")
+        assert (mean.value, mean.note) == (40, "")
+
+
 def test_extents_of_nodes() -> None:
     rows = {node(A, gpu.GPU_POWER): [40.0] * 30 + [80.0] * 31, node(B, gpu.GPU_POWER): [50.0] * 60 + [20.0]}
     found = world(rows).summary()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from runs.coverage import no_window
+from runs.speed import BELOW_MEAN
 from runs.subject import Member
 from storage.records import Episode
 from telemetry.catalog import engine as catalog
@@ -27,6 +28,7 @@ def steady() -> World:
 
 def test_decode(steady: World) -> None:
     found = steady.summary()
+    assert (entry(found, "speed.decode_peak").note, entry(found, "speed.decode_peak_1s").note) == ("", "")
     assert value(found, "speed.decode_mean") == pytest.approx(500 / 30)
     assert value(found, "speed.decode_wall") == pytest.approx(500 / 60)
     assert value(found, "speed.decode_peak") == 30
@@ -128,7 +130,8 @@ def test_a_window_that_touches_a_gap_is_no_candidate() -> None:
     found = World(61, {TOKENS: STEADY}, unread={"head": range(43, 48)}).summary()
     peak = entry(found, "speed.decode_peak")
     assert peak.value == 10
-    assert peak.note == "1 gap of the engine, 6 s in all"
+    assert peak.note == f"1 gap of the engine, 6 s in all; {BELOW_MEAN}"
+    assert (value(found, "speed.decode_mean") or 0) > 10, "which has what came in the gap"
     assert value(found, "requests.output") == 500, "totals include what happened in gaps"
     assert entry(found, "speed.decode_mean").note == (
         "± 6.7 %: one interval of each window; 1 gap of the engine, 6 s in all"
