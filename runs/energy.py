@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from runs import spans
 from runs.coverage import touched
 from runs.entries import Entry, Number, Section
+from runs.spans import Span
 from runs.stretch import Stretch
 from telemetry.catalog import gpu, host
-from telemetry.model import Series, Unit
+from telemetry.model import Metric, Series, Unit
 
 NO_TOKEN = "no output token came"
 
@@ -20,12 +22,12 @@ ENERGY = Number(
     "Of the nodes that took part: whole machines where every one of them measures that, else GPUs only. From the "
     "counters; where there are none, power over time.",
 )
-POWER = Number("power_mean", "Power, mean", Unit.WATTS, "Energy ∕ length of the stretch.")
+POWER = Number("power_mean", "Power, mean", Unit.WATTS, "Energy of each node ∕ time in which it was watched.")
 PER_TOKEN = Number(
     "energy_per_token",
     "Energy per output token",
     Unit.JOULES_PER_TOKEN,
-    "Energy of the stretch, pauses and prefills included ∕ its output tokens.",
+    "Energy, pauses and prefills included ∕ output tokens: of each node, those of the time in which it was watched.",
 )
 GPU_ENERGY = Number("gpu_energy", "GPU energy", Unit.JOULES, "GPUs of the nodes that took part, not whole machines.")
 ON_NODE = Number("energy_on", "Energy", Unit.JOULES, "Of the node: what the sum is made of.")
@@ -33,10 +35,11 @@ ON_NODE = Number("energy_on", "Energy", Unit.JOULES, "Of the node: what the sum 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Joules by node. what: of what, in words."""
+    """Joules by node. what: of what, in words. spans: of which time, by node."""
 
     what: str
     joules: dict[str, float]
+    spans: Mapping[str, Span]
 
     @property
     def total(self) -> float:
@@ -60,12 +63,16 @@ def section(stretch: Stretch) -> Section:
 
 
 def _sums(stretch: Stretch, best: Spent, note: str) -> list[Entry]:
-    seconds, tokens = stretch.subject.seconds, stretch.output_tokens
-    per_token = best.total / tokens if tokens > 0 else None
+    spent = best.joules.items()
+    mean, per_token = spans.rate(spent, best.spans), spans.per_token(stretch, spent, best.spans)
+    told = "; ".join(filter(None, (note, spans.said(stretch, best.spans))))
+    why = (
+        NO_TOKEN if not stretch.output_tokens > 0 else "no output token is known to have come while a node was watched"
+    )
     return [
         ENERGY.entry(best.total, count=len(best.joules), note=note),
-        POWER.entry(best.total / seconds if seconds > 0 else None, note=note),
-        PER_TOKEN.entry(per_token, note=note) if per_token is not None else PER_TOKEN.entry(None, why=NO_TOKEN),
+        POWER.entry(mean, note=told if mean == mean else "", why="the nodes were not watched long enough"),
+        PER_TOKEN.entry(per_token, note=told if per_token == per_token else "", why=why),
     ]
 
 
@@ -84,24 +91,23 @@ def _why(system: Spent, gpus: Spent, nodes: int) -> str:
 
 
 def _system(stretch: Stretch) -> Spent:
-    return _better(stretch, "whole machines", stretch.spent(host.SYSTEM_ENERGY), stretch.system_joules)
+    return _better(stretch, "whole machines", host.SYSTEM_ENERGY, stretch.system_joules)
 
 
 def _gpus(stretch: Stretch) -> Spent:
-    return _better(stretch, "GPUs only", stretch.spent(gpu.GPU_ENERGY), lambda: _of_gpus(stretch))
+    return _better(stretch, "GPUs only", gpu.GPU_ENERGY, lambda: _of_gpus(stretch))
 
 
-def _better(
-    stretch: Stretch, what: str, counted: Iterable[tuple[Series, float]], power: Callable[[], Mapping[str, float]]
-) -> Spent:
+def _better(stretch: Stretch, what: str, counter: Metric, power: Callable[[], Mapping[str, float]]) -> Spent:
     """By counter where every node has one, or power over time is known of no more nodes."""
-    by_counter = _by_node(counted)
-    if len(by_counter) == len(stretch.nodes):
-        return Spent(f"{what}, by counter", by_counter)
+    counted = _by_node(stretch.spent(counter))
+    by_counter = Spent(f"{what}, by counter", counted, spans.of_counters(stretch, counter))
+    if len(by_counter.joules) == len(stretch.nodes):
+        return by_counter
     over_time = dict(power())
-    if len(by_counter) >= len(over_time):
-        return Spent(f"{what}, by counter", by_counter)
-    return Spent(f"{what}, power over time", over_time)
+    if len(by_counter.joules) >= len(over_time):
+        return by_counter
+    return Spent(f"{what}, power over time", over_time, spans.of_samples(stretch))
 
 
 def _by_node(gained: Iterable[tuple[Series, float]]) -> dict[str, float]:

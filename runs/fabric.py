@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from runs import spans
 from runs.cages import DIRECTIONS, PEAK_MS, TRAFFIC, Cage
 from runs.coverage import no_window, touched
 from runs.entries import Entry, Number, Section
@@ -12,12 +13,17 @@ from telemetry.model import Unit
 
 RATE = Unit.NETWORK_BYTES_PER_SECOND
 SENT = Number("sent", "Interconnect, sent", Unit.BYTES, "RDMA and TCP/IP bytes that the nodes sent over the fabric.")
-SENT_MEAN = Number("sent_mean", "Interconnect, mean", RATE, "Bytes that the nodes sent ∕ length of the stretch.")
+SENT_MEAN = Number("sent_mean", "Interconnect, mean", RATE, "Bytes that each node sent ∕ time in which it was watched.")
 PER_TOKEN = Number(
-    "per_token", "Interconnect per output token", Unit.BYTES_PER_TOKEN, "Bytes that the nodes sent ∕ output tokens."
+    "per_token",
+    "Interconnect per output token",
+    Unit.BYTES_PER_TOKEN,
+    "Bytes that each node sent ∕ output tokens of the time in which it was watched.",
 )
 CAGE_MEAN = {
-    way: Number(f"cage_{way}_mean", f"Cage, {way}, mean", RATE, f"{TRAFFIC} Bytes {way} ∕ length of the stretch.")
+    way: Number(
+        f"cage_{way}_mean", f"Cage, {way}, mean", RATE, f"{TRAFFIC} Bytes {way} ∕ time in which the node was watched."
+    )
     for way in DIRECTIONS
 }
 CAGE_PEAK = {
@@ -48,20 +54,20 @@ def section(stretch: Stretch) -> Section:
 
 
 def _sums(stretch: Stretch, found: Sequence[Cage]) -> list[Entry]:
-    told = [one.gained["sent"] for one in found if "sent" in one.gained]
-    seconds, tokens = stretch.subject.seconds, stretch.output_tokens
+    told = [(one.node, one.gained["sent"]) for one in found if "sent" in one.gained]
+    seconds, times = stretch.subject.seconds, spans.of_samples(stretch)
     if not told:
         return [number.entry(None, why="no traffic is known") for number in (SENT, SENT_MEAN, PER_TOKEN, BUSIEST)]
     gaps = touched(stretch.node_coverage, "the nodes")
-    sent = sum(told)
+    note = "; ".join(filter(None, (gaps, spans.said(stretch, times))))
+    mean, per_token = spans.rate(told, times), spans.per_token(stretch, told, times)
+    silent = "no output token came" if not stretch.output_tokens > 0 else "none is known of the time that was watched"
     peaks = {(one.label, way): value for one in found for way, value in one.peak.items() if value == value}
     busiest = max(peaks, key=lambda place: peaks[place], default=None)
     return [
-        SENT.entry(sent, note=gaps),
-        SENT_MEAN.entry(sent / seconds if seconds > 0 else None, note=gaps),
-        PER_TOKEN.entry(
-            sent / tokens if tokens > 0 else None, note=gaps if tokens > 0 else "", why="no output token came"
-        ),
+        SENT.entry(sum(sent for _, sent in told), note=gaps),
+        SENT_MEAN.entry(mean, note=note),
+        PER_TOKEN.entry(per_token, note=note if per_token == per_token else "", why=silent),
         BUSIEST.entry(None, why=no_window(PEAK_MS / 1000, seconds))
         if busiest is None
         else BUSIEST.entry(peaks[busiest], note="{}, {}".format(*busiest)),
@@ -70,13 +76,13 @@ def _sums(stretch: Stretch, found: Sequence[Cage]) -> list[Entry]:
 
 def _cages(stretch: Stretch, found: Sequence[Cage]) -> list[Entry]:
     gaps = {one.target: touched([one], "the node") for one in stretch.node_coverage}
-    seconds = stretch.subject.seconds
+    seconds, times = stretch.subject.seconds, spans.of_samples(stretch)
     entries = []
     for one in found:
         for way in DIRECTIONS:
             if way not in one.gained:
                 continue
-            mean = one.gained[way] / seconds if seconds > 0 else None
+            mean = spans.rate([(one.node, one.gained[way])], times)
             entries.append(CAGE_MEAN[way].entry(mean, of=one.label, note=gaps[one.node]))
             peak = one.peak[way]
             note = gaps[one.node] if peak == peak else ""

@@ -26,10 +26,11 @@ class _Seen:
 
 @dataclass
 class Watch:
-    """Targets of a stretch. Slices follow each other."""
+    """Targets of a stretch. Slices follow each other. before: last readings that stand before the start, by target."""
 
     start_ms: int
     end_ms: int
+    before: dict[str, float] = field(default_factory=dict)
     _targets: dict[str, _Seen] = field(default_factory=dict)
 
     def add(self, frame: Frame, start_ms: int, end_ms: int) -> None:
@@ -42,11 +43,19 @@ class Watch:
         ticks = frame.ticks[part]
         some = frame.breaks[:, part].any(axis=1)
         for target, mine in rows.items():
+            if target not in self._targets:
+                self._before(frame, target, mine)
             seen = self._targets.setdefault(target, _Seen(float(frame.gap_ms[mine[0]])))
             _look(seen, ticks[_read(frame, mine, part)].astype(np.float64))
             for row in [one for one in mine if some[one]]:
                 broken = ticks[frame.breaks[row, part] & (ticks > self.start_ms)]
                 seen.restarts = sorted({*seen.restarts, *broken.tolist()})
+
+    def _before(self, frame: Frame, target: str, rows: Sequence[int]) -> None:
+        low = int(np.searchsorted(frame.ticks, self.start_ms))
+        read = frame.ticks[:low][_read(frame, rows, slice(0, low))]
+        if len(read):
+            self.before[target] = float(read[-1])
 
     def coverage(self, target: str) -> Coverage:
         """Of one target; of one that was never read, a gap."""
