@@ -11,17 +11,24 @@ from dashboard.layout.static import Raw
 
 Answer = Mapping[str, Any]
 LENGTHS = (("1 h", 60), ("8 h", 480), ("1 d", 1440), ("7 d", 10080))
+REPLAY = (
+    '<button type="button" class="plain" data-replay>When would this have fired?</button>'
+    '<div class="wide replayed" role="status" data-replayed></div>'
+)
+"""Asks `assets/runs/replay.js` about the form as it stands, saved or not."""
 RULE_FIELDS = (("when", "Wrong when"), ("for", "For"), ("clear", "Over when"), ("clear_for", "For"))
 
 
-def form(kind: str, *parts: str, button: str, ask: str = "", flag: str = "", class_name: str = "") -> Raw:
+def form(
+    kind: str, *parts: str, button: str, ask: str = "", flag: str = "", class_name: str = "", after: str = ""
+) -> Raw:
     """A form that sends one kind of command. flag: `changed`, only the fields that somebody changed are sent;
-    `once`, it is empty again when it was sent."""
+    `once`, it is empty again when it was sent. after: what stands below its button."""
     extra = (f' data-ask="{escape(ask)}"' if ask else "") + (f" data-{flag}" if flag else "")
     return Raw(
         f'<form class="order {class_name}" data-alert-order="{escape(kind)}"{extra}>{"".join(parts)}'
         f'<button type="submit" class="plain">{escape(button)}</button>'
-        '<span class="note" role="status" data-said></span></form>'
+        f'<span class="note" role="status" data-said></span>{after}</form>'
     )
 
 
@@ -100,6 +107,7 @@ def edit(rule: Answer) -> Raw:
         button="Save",
         flag="changed",
         class_name="typed rule-form",
+        after=REPLAY,
     )
 
 

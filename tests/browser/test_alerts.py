@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from storage.records import Batch
+from telemetry.catalog import gpu
 from tests.browser.conftest import Complaints, MakeSite, Open, Site
 from tests.web.alert_world import alert, collecting, raise_alerts
 
@@ -192,3 +193,53 @@ def test_a_phone_has_all_pages_in_one_line(site: Site, open_page: Open) -> None:
     assert len({top for top, _, _ in places}) == 1
     assert all(left >= 0 and right <= 390 for _, left, right in places)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_when_a_rule_would_have_fired_before_it_is_saved(
+    make_site: MakeSite, open_page: Open, complaints: Complaints
+) -> None:
+    complaints.allowed = ("400 (BAD REQUEST)",)
+    site = make_site(ticks=0)
+    site.world.set("spark-02", gpu.GPU_TEMPERATURE, lambda number: 88.0 if 20 <= number < 40 else 60.0)
+    site.run(120)
+    page = open_page(f"{site.address}/alerts")
+    hot = rule(page, "gpu_hot")
+    answer, button = hot.locator("[data-replayed]"), hot.get_by_role("button", name="When would this have fired?")
+    button.click()
+    expect(answer).to_have_text("It would not have fired in the last 30 days, as far as something was recorded.")
+    hot.locator("[name='table.for']").fill("5s")
+    button.click()
+    expect(answer).to_contain_text("It would have fired once in the last 30 days.")
+    expect(answer.locator("li")).to_have_count(1)
+    expect(answer.locator("li")).to_contain_text("spark-02, GPU 0, for")
+    filled(page, "alert-rules", lambda: None)
+    expect(answer.locator("li")).to_have_count(1)
+    hot.locator("[name='table.for']").fill("soon")
+    button.click()
+    expect(answer).to_contain_text("'soon' is no duration")
+    assert site.world.writer.rule_changes() == []
+
+
+def test_what_a_replay_says(make_site: MakeSite, open_page: Open) -> None:
+    page = open_page(make_site(ticks=0, nodes=0, engines=False).address)
+    found = page.evaluate(
+        """import("/assets/runs/replay.js").then(({ words, answerOf }) => {
+          const of = (count, more = {}) => ({ fired: Array.from({ length: count }, (_, at) =>
+            ({ subject: "<b>" + at, fired: 0, ended: at === count - 1 ? null : 5000 })), cut: false,
+            per_week: 2.34, ...more });
+          const shown = answerOf(of(25), 0)[1];
+          return [words(of(0)), words(of(1)), words(of(3)), words(of(3, { cut: true })), shown.children.length,
+            shown.firstChild.textContent.slice(-21), shown.children[1].textContent.slice(-9),
+            shown.lastChild.textContent];
+        })"""
+    )
+    assert found == [
+        "It would not have fired in the last 30 days, as far as something was recorded.",
+        "It would have fired once in the last 30 days.",
+        "It would have fired 3 times in the last 30 days, 2.3 per week.",
+        "It would have fired more than 3 times in the last 30 days, 2.3 per week.",
+        21,
+        "b>24, and still would",
+        ", for 5 s",
+        "and 5 before",
+    ]

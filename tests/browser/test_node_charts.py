@@ -9,7 +9,7 @@ from playwright.sync_api import Page
 
 from telemetry.catalog import gpu
 from tests.browser.conftest import MakeSite, Open
-from tests.web.world import tick
+from tests.web.world import constant, tick
 
 POWER = "[data-chart] .js-plotly-plot"
 
@@ -50,3 +50,26 @@ def test_bins_are_steps_on_a_ground_from_least_to_most(make_site: MakeSite, open
     # A second of 90 W in a bin of three: 63 W on average, and its height in the ground.
     assert max(line["y"]) == pytest.approx((90 + 50 + 50) / 3)
     assert (min(ground["y"]), max(ground["y"])) == (50, 90)
+
+
+def test_a_line_stands_where_a_rule_begins_to_hold(make_site: MakeSite, open_page: Open) -> None:
+    site = make_site(ticks=0)
+    site.world.set("spark-02", gpu.GPU_TEMPERATURE, constant(88.0))
+    site.run(60)
+    page = open_page(f"{site.address}/node/spark-02")
+    shapes = "[...document.querySelectorAll('[data-chart] .js-plotly-plot')].map((one) => one.layout.shapes ?? [])"
+    page.wait_for_function(f"() => {shapes}.some((some) => some.length)")
+    found = page.evaluate(f"{shapes}.flat().map((one) => [one.label.text, one.y0, one.y1, one.label.yanchor])")
+    assert ["GPU hot", 85, 85, "bottom"] in found
+    assert ["Memory headroom low", "top"] in [[name, anchor] for name, _, _, anchor in found]
+
+
+def test_limits_stand_on_the_axis_that_shows_them(make_site: MakeSite, open_page: Open) -> None:
+    page = open_page(make_site(ticks=0, nodes=0, engines=False).address)
+    limits = "[{ value: 2e9, title: 'low', side: 'below', severity: 'critical' }, { value: 9e9, title: 'far' }]"
+    made = page.evaluate(
+        f"import('/assets/live/thresholds.js').then((m) => m.shapes({limits}, [0, 4], 1e-9, (name) => name))"
+    )
+    assert [(one["y0"], one["label"]["text"], one["label"]["yanchor"], one["line"]["color"]) for one in made] == [
+        (2, "low", "top", "critical")
+    ]

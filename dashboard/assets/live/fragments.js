@@ -48,7 +48,7 @@ function sync(have, node) {
 }
 
 function ownedByBrowser(node) {
-  return node.dataset !== undefined && ("fragment" in node.dataset || "said" in node.dataset);
+  return ["fragment", "said", "replayed"].some((name) => name in (node.dataset ?? {}));
 }
 
 // Bring `have` to where `place` is. What has the focus stays where it is, since moving takes the focus away.

@@ -1,10 +1,11 @@
 // Charts of the Node page: each asks /api/v1/series for its lines and keeps its zoom when new points come.
 
 import { linesOf } from "../explore/lines.js";
-import { element, setText } from "./dom.js";
+import { element, setAttribute, setText } from "./dom.js";
 import { instant, paint, stamp } from "./paint.js";
 import { fit } from "./scale.js";
 import { onThemeChange } from "./theme.js";
+import { Thresholds } from "./thresholds.js";
 import { traces } from "./traces.js";
 import { onDrawnByDash, tellZoomed } from "./zoom.js";
 
@@ -25,6 +26,7 @@ export class Charts {
     this.began = Infinity; // the first instant of the last hour that any line has
     this.closed = false;
     this.forget = onThemeChange(() => this.charts.forEach((chart) => chart.graph && paint(chart.graph)));
+    this.thresholds = new Thresholds(this.charts, () => this.closed || this.charts.forEach((chart) => chart.graph && chart.answers && this.draw(chart)));
     this.find();
     this.run();
   }
@@ -111,8 +113,8 @@ export class Charts {
     graph.data.splice(0, graph.data.length, ...made);
     this.tell(chart);
     fit(graph.layout.yaxis, made.map((one) => one.y), chart.least);
-    graph.layout.xaxis.range = this.zoom ?? [stamp(this.start(end)), stamp(end)];
-    graph.layout.xaxis.autorange = false;
+    graph.layout.shapes = this.thresholds.of(chart);
+    Object.assign(graph.layout.xaxis, { range: this.zoom ?? [stamp(this.start(end)), stamp(end)], autorange: false });
     if (chart.painted) window.Plotly.redraw(graph);
     else window.Plotly.redraw(graph).then(() => (chart.painted = paint(graph)));
     this.keys(chart, made.filter((one) => !one.meta.ground));
@@ -124,8 +126,7 @@ export class Charts {
     if (!place) chart.box.append((place = element("p", "nothing")));
     place.hidden = known;
     setText(place, known ? "" : "nothing was recorded in " + (zoom ? "this stretch" : "the last hour"));
-    if (known) delete chart.box.dataset.nothing;
-    else chart.box.dataset.nothing = "true";
+    setAttribute(chart.box, "data-nothing", known ? "" : "true");
   }
 
   keys(chart, lines) {

@@ -7,6 +7,7 @@ import { Cards } from "./cards.js";
 import { Faults } from "./faults.js";
 import { drop } from "./figure.js";
 import { startOrders } from "../runs/orders.js";
+import { startReplays } from "../runs/replay.js";
 import { lookForFragments, refresh, startFragments } from "./fragments.js";
 import { Charts } from "./history.js";
 import { FleetMap } from "./map.js";
@@ -151,6 +152,7 @@ function begin() {
   startTheme();
   startFragments();
   startOrders((form) => refresh(form.closest("[data-fragment]")));
+  startReplays();
   startLinks();
   fresh = JSON.parse(document.getElementById("snapshot").textContent);
   watch();

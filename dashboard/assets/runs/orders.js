@@ -17,7 +17,8 @@ function untouched(field) {
   return field.type !== "hidden" && field.value === initial(field);
 }
 
-function payload(form) {
+// The command of a form.
+export function payload(form) {
   const { runOrder, alertOrder, run } = form.dataset, found = { kind: runOrder ?? alertOrder };
   if (run) found.run = Number(run);
   for (const field of form.querySelectorAll("[name]")) {
@@ -56,7 +57,7 @@ export function startOrders(done) {
     if (!form) return;
     event.preventDefault();
     if (form.dataset.ask && !confirm(form.dataset.ask)) return;
-    const said = form.querySelector("[data-said]"), button = form.querySelector("button");
+    const said = form.querySelector("[data-said]"), button = form.querySelector("[type=submit]");
     button.disabled = true;
     said.textContent = "…";
     const { error, why } = await send(payload(form), DOORS["alertOrder" in form.dataset ? "alertOrder" : "runOrder"]);

@@ -1,0 +1,54 @@
+// “When would this have fired?” of a rule as it stands in its form, saved or not.
+
+import { instantText } from "../explore/time.js";
+import { duration } from "../live/age.js";
+import { element } from "../live/dom.js";
+import { payload } from "./orders.js";
+
+const REACH = "-30d", SHOWN = 20;
+
+// What a replay says, in one line.
+export function words({ fired, cut, per_week }) {
+  if (!fired.length) return "It would not have fired in the last 30 days, as far as something was recorded.";
+  const count = cut ? `more than ${fired.length} times` : fired.length === 1 ? "once" : `${fired.length} times`;
+  // Of less than a week nothing is said of weeks.
+  return `It would have fired ${count} in the last 30 days${per_week <= fired.length ? `, ${per_week.toFixed(1)} per week` : ""}.`;
+}
+
+function line({ subject, fired, ended }, now) {
+  const lasted = ended === null ? "and still would" : `for ${duration(ended - fired)}`;
+  return element("li", "", `${instantText(fired, now)} ${subject}, ${lasted}`);
+}
+
+export function answerOf(found, now) {
+  const list = element("ul");
+  list.append(...found.fired.slice(-SHOWN).reverse().map((one) => line(one, now)));
+  const more = found.fired.length - SHOWN;
+  if (more > 0) list.append(element("li", "note", `and ${more} before`));
+  return found.fired.length ? [element("p", "note", words(found)), list] : [element("p", "note", words(found))];
+}
+
+async function ask(form) {
+  const { name, table = {} } = payload(form);
+  try {
+    const answer = await fetch("/api/v1/rules/replay", {
+      method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ name, table, start: REACH }),
+    });
+    const found = await answer.json();
+    return answer.ok ? answerOf(found, Date.now()) : [element("p", "note", found.error)];
+  } catch {
+    return [element("p", "note", "The server does not answer.")];
+  }
+}
+
+export function startReplays() {
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("[data-replay]");
+    if (!button) return;
+    const place = button.form.querySelector("[data-replayed]");
+    button.disabled = true;
+    place.replaceChildren(element("p", "note", "…"));
+    place.replaceChildren(...(await ask(button.form)));
+    button.disabled = false;
+  });
+}
