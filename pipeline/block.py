@@ -54,20 +54,24 @@ class Packed:
 
     def read(self, places: Sequence[int], low: int, high: int) -> Floats:
         """Rows low ≤ row < high of the series at these places: float64[series, rows]."""
-        chosen = np.asarray(places, np.intp)
-        form, place = self._form[chosen], self._place[chosen]
-        found = np.empty((len(chosen), high - low))
-        for number in np.unique(form):
-            mine = form == number
-            found[mine] = self._of(int(number), place[mine], low, high)
+        found = np.empty((len(places), high - low))
+        if len(places) == 1:
+            form, place = self._form.item(places[0]), self._place.item(places[0])
+            found[:] = self._of(form, slice(place, place + 1), low, high)
+            return found
+        forms, own = self._form[places], self._place[places]
+        for form in range(4):
+            mine = (forms == form).nonzero()[0]
+            if len(mine):
+                found[mine] = self._of(form, own[mine], low, high)
         return found
 
-    def _of(self, form: int, place: npt.NDArray[np.integer], low: int, high: int) -> npt.NDArray[np.floating]:
+    def _of(self, form: int, own: slice | npt.NDArray[np.integer], low: int, high: int) -> npt.NDArray[np.floating]:
         if form == 0:
-            return self._same[place, np.newaxis]
+            return self._same[own, np.newaxis]
         if form == 2:
-            return self._above[place, low:high] + self._base[place, np.newaxis]
-        return (self._narrow if form == 1 else self._wide)[place, low:high]
+            return self._above[own, low:high] + self._base[own, np.newaxis]
+        return (self._narrow if form == 1 else self._wide)[own, low:high]
 
 
 def _has_minus_zero(columns: Floats) -> npt.NDArray[np.bool_]:
