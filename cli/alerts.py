@@ -16,6 +16,7 @@ from alerts.record import MATCHERS
 from alerts.rule import RuleError, rules
 from cli import channels, configs
 from cli.columns import aligned
+from cli.numbers import number
 from dashboard.api import alert_answers as answers
 from dashboard.api import parameters
 from dashboard.api.parameters import ParameterError
@@ -204,9 +205,7 @@ def _instant(ms: int | None) -> str:
 
 
 def _id(words: Sequence[str]) -> int:
-    if not words or not words[0].isdecimal():
-        raise ValueError(f"name it by its number; {USAGE}")
-    return int(words[0])
+    return number(words[0] if words else "", f"name it by its number; {USAGE}")
 
 
 def _name(words: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cli.columns import aligned
+from cli.numbers import number
 from dashboard.api.benchmark_answers import Wish, answers, bring
 from dashboard.api.parameters import ParameterError
 from dashboard.run_numbers import RunNumbers
@@ -69,9 +70,8 @@ def said(error: object, status: int) -> int:
 
 def _wish(options: Mapping[str, Any]) -> Wish:
     given = options.get("run")
-    if given is not None and not str(given).isdecimal():
-        raise ValueError(f"--run: “{given}” is no number of a run")
-    return Wish(None if given is None else int(given), bool(options.get("apart")))
+    run = None if given is None else number(str(given), f"--run: “{given}” is no number of a run")
+    return Wish(run, bool(options.get("apart")))
 
 
 def results(path: Path) -> list[Benchmark]:

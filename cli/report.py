@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from cli.numbers import number
 from cli.version import version
 from dashboard.report import made
 from dashboard.run_numbers import RunNumbers
@@ -22,9 +23,7 @@ Options = Mapping[str, Any]
 
 
 def _run(sources: Sources, words: Words) -> Run:
-    if not words or not words[0].isdecimal():
-        raise ValueError("name a run by its number")
-    run = sources.store.run(int(words[0]))
+    run = sources.store.run(number(words[0] if words else "", "name a run by its number"))
     if run is None:
         raise ValueError(f"there is no run {words[0]}")
     return run

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from cli import compare, report
+from cli.numbers import number
 from dashboard.api import parameters
 from dashboard.api import run_answers as route
 from dashboard.api.parameters import ParameterError
@@ -90,9 +91,7 @@ def _do(sources: Sources, options: Mapping[str, Any]) -> int:
 
 
 def _id(words: Sequence[str], place: int = 0) -> int:
-    if len(words) <= place or not words[place].isdecimal():
-        raise ValueError(f"name a run by its number; {USAGE}")
-    return int(words[place])
+    return number(words[place] if len(words) > place else "", f"name a run by its number; {USAGE}")
 
 
 Given = list[dict[str, Any]]
@@ -160,14 +159,14 @@ def _nodes(words: Sequence[str], options: Mapping[str, Any]) -> Given:
 
 def _measured(sources: Sources, words: Sequence[str], options: Mapping[str, Any]) -> Given:
     """What is said is added to what was said before; FIELD= takes a field off, --off all of them."""
-    number, pairs = _id(words), [word.partition("=") for word in words[1:]]
+    run_id, pairs = _id(words), [word.partition("=") for word in words[1:]]
     if options.get("off"):
-        return [{"run": number, "measured": {}}]
+        return [{"run": run_id, "measured": {}}]
     if not pairs or not all(equals for _, equals, _ in pairs):
         raise ValueError(f"say FIELD=VALUE; fields are {', '.join(one.name for one in fields(Measured))}")
-    run = sources.store.run(number)
+    run = sources.store.run(run_id)
     before = {} if run is None else run.measured.to_json()
-    return [{"run": number, "measured": before | {key: value for key, _, value in pairs}}]
+    return [{"run": run_id, "measured": before | {key: value for key, _, value in pairs}}]
 
 
 def _delete(words: Sequence[str], _options: Mapping[str, Any]) -> Given:
@@ -243,10 +242,10 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
     )
 
 
-def _show(sources: Sources, number: int, options: Mapping[str, Any]) -> int:
-    run = sources.store.run(number)
+def _show(sources: Sources, run_id: int, options: Mapping[str, Any]) -> int:
+    run = sources.store.run(run_id)
     if run is None:
-        return _said(f"There is no run {number}.", FAILED)
+        return _said(f"There is no run {run_id}.", FAILED)
     given = {name: str(options[name]) for name in ("start", "end") if options.get(name) is not None}
     found = route.one(sources, RunNumbers(sources), run, given)
     if options.get("json"):

@@ -31,6 +31,7 @@ from dashboard.api import (
 )
 from dashboard.app import create_app
 from dashboard.config import WebConfig
+from dashboard.numbers import Number
 from dashboard.process import WebProcess, wall_clock
 from dashboard.worker import Worker
 from storage.errors import StoreAway, StoreError, StoreNotReady
@@ -60,6 +61,7 @@ def create_server(config: WebConfig, clock: Callable[[], int] = wall_clock, *, f
 def build(process: WebProcess, *, pages: bool = True) -> Flask:
     """A Flask server with security, API and (unless told otherwise) pages over a process."""
     server = Flask("dashboard", static_folder=None)
+    server.url_map.converters["int"] = Number
     server.extensions["tachograph"] = process
     security.install(server, process.config)
     api = Blueprint("api", __name__, url_prefix="/api/v1")

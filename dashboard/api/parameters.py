@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
+from runs.bounds import LATEST_MS
 from telemetry import catalog
 from telemetry.model import Metric, Ratio
 
@@ -60,20 +61,27 @@ def duration_ms(name: str, given: str) -> int:
 
 
 def instant_ms(name: str, given: str, now_ms: int) -> int:
-    """An instant in epoch ms, from the same, ISO 8601 with its offset, "now", or a length before now ("-15m")."""
+    """An instant in epoch ms, from the same, ISO 8601 with its offset, "now", or a length before now ("-15m").
+
+    What is before 1970 or after 2099 is one or the other end of it: nothing is stored beyond.
+    """
     if given == "now":
         return now_ms
     if given.startswith("-") and not EPOCH_MS.fullmatch(given[1:]):
-        return now_ms - duration_ms(name, given[1:])
-    if EPOCH_MS.fullmatch(given):
-        return int(given)
+        return max(now_ms - duration_ms(name, given[1:]), 0)
+    found = int(given) if EPOCH_MS.fullmatch(given) else _calendar_ms(given)
+    if found is None:
+        raise bad(name, given, INSTANTS)
+    return min(max(found, 0), LATEST_MS)
+
+
+def _calendar_ms(given: str) -> int | None:
+    """An instant from an ISO 8601 time with its offset, None where it is none."""
     try:
         moment = datetime.fromisoformat(given.replace(" ", "+"))
+        return None if moment.tzinfo is None else int(moment.timestamp() * 1000)
     except (ValueError, OverflowError):
-        moment = None
-    if moment is None or moment.tzinfo is None:
-        raise bad(name, given, INSTANTS)
-    return int(moment.timestamp() * 1000)
+        return None
 
 
 def range_ms(given: Mapping[str, str], now_ms: int, span_ms: int) -> tuple[int, int]:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from dashboard.api import parameters
 from dashboard.api.parameters import ParameterError
 from dashboard.api.series import _labels
+from runs.bounds import LATEST_MS
 from telemetry.catalog import network
 from tests.web.conftest import MakeWeb, MakeWorld, Web
 
@@ -153,3 +154,60 @@ def test_the_longest_ranges_of_absences_have_an_answer(web: Web, path: str) -> N
 )
 def test_bytes_that_are_no_text_are_refused(web: Web, path: str) -> None:
     assert web.client.get(f"/api/v1/{path}").status_code in (400, 404)
+
+
+@pytest.mark.parametrize("number", [str(2**63), "9" * 18, "9" * 400, "9" * 5000, "%D9%A3"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "runs/{}",
+        "runs/{}/summary.csv",
+        "runs/{}/charts",
+        "runs/{}/timeline",
+        "runs/{}/node?name=a",
+        "runs/{}/moment?at=5",
+        "runs/{}/benchmarks",
+        "runs/{}/report.html",
+        "runs/{}/report.md",
+        "runs/{}/bundle",
+        "runs/commands/{}",
+        "alerts/{}",
+        "alerts/{}/evidence",
+        "alerts/commands/{}",
+    ],
+)
+def test_a_number_larger_than_any_is_not_there(web: Web, path: str, number: str) -> None:
+    answer = web.client.get(f"/api/v1/{path.format(number)}")
+    assert answer.status_code == 404, answer.text
+    assert answer.json["error"].startswith("There is no")
+    assert len(answer.json["error"]) < 200
+
+
+def test_an_annotation_with_a_number_larger_than_any_is_not_there(web: Web) -> None:
+    assert web.client.delete(f"/api/v1/annotations/{2**63}").status_code == 404
+    assert web.client.delete(f"/api/v1/annotations/{'9' * 18}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ("-9999999999d", 0),
+        ("0001-01-01T00:00:00Z", 0),
+        ("1969-12-31T23:59:59Z", 0),
+        ("1970-01-01T00:00:01Z", 1000),
+        (str(LATEST_MS), LATEST_MS),
+        (str(LATEST_MS + 1), LATEST_MS),
+        ("9" * 15, LATEST_MS),
+        ("9999-12-31T23:59:59+14:00", LATEST_MS),
+        ("9999-12-31T23:59:59-14:00", LATEST_MS),
+        ("0001-01-01T00:00:00+14:00", 0),
+    ],
+)
+def test_an_instant_outside_of_all_calendars_is_their_end(given: str, found: int) -> None:
+    assert parameters.instant_ms("start", given, 1_796_000_000_000) == found
+
+
+@pytest.mark.parametrize("given", ["9" * 16, "9" * 5000, "10000-01-01T00:00:00Z"])
+def test_an_instant_that_no_calendar_has_is_refused(given: str) -> None:
+    with pytest.raises(parameters.ParameterError, match=r"Parameter “end” is .*, expected epoch milliseconds"):
+        parameters.instant_ms("end", given, 1_796_000_000_000)
