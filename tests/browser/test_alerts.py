@@ -159,6 +159,8 @@ def test_what_somebody_types_stays_while_the_page_goes_on(site: Site, open_page:
     assert why.evaluate("(field) => [field.value, field.selectionStart, field.selectionEnd]") == ["new switch", 4, 10]
     assert card(page, "straggler").get_by_role("combobox").input_value() == "480"
     assert card(page, "nvme_hot 6").get_by_role("combobox").input_value() == "60"
+    instants = page.locator("[data-fragment='/fragment/alerts'] time")
+    assert all(instants.all_text_contents())
     later = why.evaluate("(field) => field.form.querySelector('[name=end_ms]').dataset.base")
     assert int(later) - int(base) == 2000
 
