@@ -3,7 +3,8 @@
 Every function takes a value in the unit's base (bytes, seconds, 0–1 …) and returns (number, unit), both text. None and
 NaN are unknown: "–". The rules: one decimal below 100 and none from 100 up; whole things (bytes, requests) carry no
 decimal, watts never do; the next unit as soon as four digits would stand before the point after rounding; memory is
-binary, the network decimal; no 60 s and no 60 m. Clocks stay in MHz, where people compare them.
+binary, the network decimal; rates of events below one a second carry two digits that count; no 60 s and no 60 m. Clocks
+stay in MHz, where people compare them.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ class Ladder:
     scale: factor from the stored unit to the first step.
     glued: the step stands at the number ("44.6M") and `unit` is the same on every step.
     whole: integers on the first step carry no decimal; "always" drops the decimals of other values there too.
+    fine: below 1 two digits that count, to three decimals, so that what is rare does not read as a tenth of all.
     open_ended: four and more digits may stand before the point; else what is too large for the last step is ">999".
     """
 
@@ -40,6 +42,7 @@ class Ladder:
     glued: bool = False
     whole: str = "never"
     open_ended: bool = False
+    fine: bool = False
 
 
 PREFIXES = ("", "k", "M", "G", "T", "P", "E")
@@ -64,7 +67,7 @@ LADDERS: Mapping[Unit, Ladder] = {
     Unit.HERTZ: Ladder(("MHz",), scale=1e-6, whole="always", open_ended=True),
     Unit.JOULES: Ladder(_prefixed("J")),
     Unit.JOULES_PER_TOKEN: Ladder(tuple(f"{step}/token" for step in _prefixed("J"))),
-    Unit.PER_SECOND: _glued("/s"),
+    Unit.PER_SECOND: Ladder(PREFIXES, unit="/s", glued=True, fine=True),
     Unit.RATIO: Ladder(("%",), scale=100.0),
     Unit.REQUESTS: _glued("", whole="integers"),
     Unit.STATE: _glued("", whole="integers"),
@@ -76,6 +79,10 @@ LADDERS: Mapping[Unit, Ladder] = {
 """How each unit climbs; seconds have a clock's reading of their own."""
 
 TOO_MUCH = ">999"
+WHOLE_FROM = 2.0**53
+"""From here on floating point has no fractions to round."""
+MOST_SHOWN = 1e290
+"""What is more is too much on every ladder, and no factor may make it infinite."""
 SHORT_SECONDS = (("µs", 1e6, 1000), ("ms", 1e3, 1000), ("s", 1.0, 60))
 CLOCK = (("s", 1), ("m", 60), ("h", 3600), ("d", 86400), ("y", 365 * 86400))
 CLOCK_ENDS = {"m": 3600, "h": 86400, "d": 365 * 86400, "y": 1000 * 365 * 86400}
@@ -83,6 +90,8 @@ CLOCK_ENDS = {"m": 3600, "h": 86400, "d": 365 * 86400, "y": 1000 * 365 * 86400}
 
 def _digits(size: float, decimals: int) -> str:
     """A size that is not negative, rounded half up at the decimals asked for."""
+    if size >= WHOLE_FROM:
+        return f"{size:.{decimals}f}"
     return f"{math.floor(size * 10**decimals + 0.5 + 1e-9) / 10**decimals:.{decimals}f}"
 
 
@@ -94,12 +103,19 @@ def _number(size: float, whole: str = "never") -> str:
     return _digits(size, 1)
 
 
+def _fine(size: float) -> str:
+    """0.058 and 0.12 where one decimal would be 0.1; what is less than a thousandth is 0.0."""
+    if float(_digits(size, 2)) >= 1 or float(_digits(size, 3)) == 0:
+        return _number(size)
+    return _digits(size, 2 if float(_digits(size, 3)) >= 0.1 else 3)
+
+
 def _climb(size: float, ladder: Ladder) -> Shown:
     size *= ladder.scale
     step, whole = 0, ladder.whole
     while step < len(ladder.steps) - 1 and float(_number(size, whole)) >= 1000:
         size, step, whole = size / ladder.base, step + 1, "never"
-    number = _number(size, whole)
+    number = _fine(size) if ladder.fine and step == 0 else _number(size, whole)
     if float(number) >= 1000 and not ladder.open_ended:
         number = TOO_MUCH
     return (number + ladder.steps[step], ladder.unit) if ladder.glued else (number, ladder.steps[step])
@@ -130,7 +146,8 @@ def show(value: float | None, unit: Unit) -> Shown:
 @lru_cache(maxsize=8192)
 def _shown(value: float, unit: Unit) -> Shown:
     """Most numbers of a page are those of a second ago, or of another node."""
-    number, unit_text = _clock(abs(value)) if unit is Unit.SECONDS else _climb(abs(value), LADDERS[unit])
+    size = min(abs(value), MOST_SHOWN)
+    number, unit_text = _clock(size) if unit is Unit.SECONDS else _climb(size, LADDERS[unit])
     zero = not any(digit in number for digit in "123456789")
     return (number if value >= 0 or zero else MINUS + number), unit_text
 
@@ -161,7 +178,12 @@ def about(seconds: float) -> str:
 
 def decimal_bytes(value: float) -> str:
     """Bytes as makers count those of a model and of its memory: "132 GB"."""
-    return " ".join(_climb(value, Ladder(_prefixed("B"), whole="always")))
+    return " ".join(_climb(min(value, MOST_SHOWN), Ladder(_prefixed("B"), whole="always")))
+
+
+def whole_bytes(value: float | None) -> str:
+    """Bytes that are named as they are, whatever their number: an MTU of "1500 B", "9000 B"."""
+    return UNKNOWN_TEXT if value is None or not math.isfinite(value) else f"{value:.0f} B"
 
 
 def beside(unit: str) -> str:

@@ -32,6 +32,7 @@ def test_the_frame_carries_the_formatters_tables() -> None:
         "glued": False,
         "whole": "always",
         "open_ended": True,
+        "fine": False,
     }
     assert len(told["ladders"]) == len(LADDERS)
     assert told["seconds"]["short"][2] == ["s", 1.0, 60]

@@ -29,6 +29,31 @@ def test_every_unit_has_worked_answers_and_an_axis() -> None:
     assert formatting.show(0.5, Unit.RATIO) == ("50.0", "%")
 
 
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (0.0, "0.0 /s"),
+        (0.0004, "0.0 /s"),
+        (0.0005, "0.001 /s"),
+        (0.058, "0.058 /s"),
+        (-0.058, "−0.058 /s"),
+        (0.0994, "0.099 /s"),
+        (0.0995, "0.10 /s"),
+        (0.124, "0.12 /s"),
+        (0.994, "0.99 /s"),
+        (0.995, "1.0 /s"),
+        (1.23, "1.2 /s"),
+        (1000.0, "1.0k /s"),
+    ],
+)
+def test_rates_below_one_carry_two_digits_that_count(value: float, told: str) -> None:
+    assert formatting.text(value, Unit.PER_SECOND) == told
+
+
+def test_bytes_that_are_named_as_they_are() -> None:
+    assert [formatting.whole_bytes(value) for value in (1500.0, 9000, None, math.nan)] == ["1500 B", "9000 B", "–", "–"]
+
+
 @pytest.mark.parametrize("unit", list(Unit))
 def test_unknown_is_a_dash_and_never_a_zero(unit: Unit) -> None:
     assert formatting.show(None, unit) == formatting.show(math.nan, unit) == ("–", "")
@@ -46,7 +71,8 @@ def test_never_four_digits_nor_a_decimal_from_100_up(value: float, unit: Unit) -
     for digits in re.findall(r"\d+(?:\.\d+)?", number):
         whole, _, decimals = digits.partition(".")
         assert len(whole) <= 3
-        assert len(decimals) == 0 if len(whole) == 3 else len(decimals) <= 1
+        most = 3 if unit is Unit.PER_SECOND and whole == "0" else 1
+        assert len(decimals) == 0 if len(whole) == 3 else len(decimals) <= most
 
 
 @given(value=SIZES, unit=st.sampled_from(list(Unit)))

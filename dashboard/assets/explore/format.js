@@ -17,6 +17,11 @@ function number(size, whole = "never") {
   return digits(size, integer || Number(digits(size, 1)) >= 100 ? 0 : 1);
 }
 
+function fine(size) {
+  if (Number(digits(size, 2)) >= 1 || Number(digits(size, 3)) === 0) return number(size);
+  return digits(size, Number(digits(size, 3)) >= 0.1 ? 2 : 3);
+}
+
 function climb(size, ladder) {
   let step = 0, { whole } = ladder;
   size *= ladder.scale;
@@ -25,7 +30,7 @@ function climb(size, ladder) {
     step += 1;
     whole = "never";
   }
-  let shown = number(size, whole);
+  let shown = ladder.fine && step === 0 ? fine(size) : number(size, whole);
   if (Number(shown) >= 1000 && !ladder.open_ended) shown = tables.words.too_much;
   return ladder.glued ? [shown + ladder.steps[step], ladder.unit] : [shown, ladder.steps[step]];
 }
