@@ -13,6 +13,7 @@ from alerts.evaluate import answers, instances, larger_of, truth, value
 from alerts.places import Key, Place
 from alerts.view import View
 from telemetry import formatting
+from telemetry.catalog import network
 from telemetry.model import Kind, Metric, Unit
 from telemetry.rates import rate
 
@@ -145,6 +146,8 @@ def shown(reading: ex.Reading, found: float | None) -> str:
     """A value of a reading as text."""
     if reading.metric.kind is Kind.STATE:
         return formatting.state(found, getattr(reading.metric, "states", ()))
+    if reading.metric is network.MTU:
+        return formatting.whole_bytes(found)
     return formatting.text(found, unit_of(reading))
 
 

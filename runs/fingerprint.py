@@ -59,7 +59,7 @@ ROWS: tuple[Row, ...] = (
     Row("bios", "BIOS", "node", ("bios",)),
     Row("nic_firmware", "NIC firmware", "node", ("function.*.firmware",)),
     Row("link_rate", "Link rates", "node", ("cage.*.capacity",), Unit.NETWORK_BYTES_PER_SECOND),
-    Row("mtu", "MTU", "node", ("function.*.mtu",), Unit.BYTES),
+    Row("mtu", "MTU", "node", ("function.*.mtu",)),
     Row("gid_index", "GID index", "node", ("function.*.gid_index",)),
     Row("clock_cap", "SM clock, highest allowed", "node", ("gpu.*.clock_max",), Unit.HERTZ),
 )
