@@ -97,8 +97,7 @@ def section(stretch: Stretch) -> Section:
     entries += _extent(running, (RUNNING_MEAN, RUNNING_MAX), gaps)
     entries += [RUNNING.entry(seconds, of=f"{number:g}", note=gaps) for number, seconds in profile(running)]
     entries += _unknown(stretch, running, gaps)
-    spent, seconds = stretch.gained(part(engine.ITL, "sum")), stretch.decoding_s
-    entries.append(DECODING_MEAN.entry(spent / seconds if seconds > 0 else None, note=gaps, why="not offered"))
+    entries.append(_decoding(stretch, gaps))
     entries += _extent(waiting, (WAITING_MEAN, WAITING_MAX), gaps)
     entries += _cache(stretch, gaps)
     return Section("phases", "Phases and load", tuple(entries))
@@ -116,6 +115,15 @@ def _extent(steps: Steps, numbers: tuple[Number, Number], gaps: str) -> list[Ent
         mean.entry(steps.mean(), note=gaps if known else "", why=why),
         most.entry(steps.largest() if known else None, note=gaps if known else "", why=why),
     ]
+
+
+def _decoding(stretch: Stretch, gaps: str) -> Entry:
+    """Of all engines, or of none: windows in which tokens came are those of all."""
+    latency, seconds = part(engine.ITL, "sum"), stretch.decoding_s
+    lacking = stretch.offering(engine.GENERATION_TOKENS) - stretch.offering(latency)
+    if lacking or not seconds > 0:
+        return DECODING_MEAN.entry(None, why="not offered")
+    return DECODING_MEAN.entry(stretch.gained(latency) / seconds, note=gaps)
 
 
 def _unknown(stretch: Stretch, running: Steps, gaps: str) -> list[Entry]:

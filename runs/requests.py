@@ -92,7 +92,7 @@ def _prefix_hits(stretch: Stretch) -> Entry:
         (engine.PREFIX_CACHE_HITS, engine.PREFIX_CACHE_QUERIES, "hits ∕ queries of the prefix cache"),
     )
     for hits, all_of, how in sides:
-        above, below = stretch.gained(hits), stretch.gained(all_of)
+        above, below = stretch.both(hits, all_of)
         if below > 0 and above == above:
             note = "; ".join(filter(None, (how, touched(stretch.engine_coverage, "the engine"))))
             return PREFIX_HITS.entry(above / below, count=below, note=note)

@@ -35,21 +35,30 @@ def _counted(stretch: Stretch) -> list[Entry]:
     )
     if not proposed > 0:
         return []
-    some = drafts > 0
     why = "drafts are not counted"
+    rate, of_all = _quotient(stretch, engine.ACCEPTED_TOKENS, engine.DRAFT_TOKENS)
+    more, verified = _quotient(stretch, engine.ACCEPTED_TOKENS, engine.DRAFTS)
+    length, made = _quotient(stretch, engine.DRAFT_TOKENS, engine.DRAFTS)
     return [
-        ACCEPTANCE.entry(accepted / proposed, count=proposed),
-        LENGTH.entry(1.0 + accepted / drafts if some else None, count=drafts, why=why),
-        DRAFT_LENGTH.entry(proposed / drafts if some else None, count=drafts, why=why),
+        ACCEPTANCE.entry(rate, count=of_all),
+        LENGTH.entry(1.0 + more, count=verified, why=why),
+        DRAFT_LENGTH.entry(length, count=made, why=why),
         DRAFTS.entry(drafts, why=why),
         PROPOSED.entry(proposed),
         ACCEPTED.entry(accepted),
-        *_positions(stretch, drafts),
+        *_positions(stretch),
     ]
 
 
-def _positions(stretch: Stretch, drafts: float) -> list[Entry]:
+def _quotient(stretch: Stretch, above: Metric, below: Metric) -> tuple[float, float]:
+    """Of the engines that count both, and what it rests on; NaN where that is nothing."""
+    counted, all_of = stretch.both(above, below)
+    return counted / all_of if all_of > 0 else float("nan"), all_of
+
+
+def _positions(stretch: Stretch) -> list[Entry]:
     found = stretch.gained_by(engine.ACCEPTED_BY_POSITION, "position")
+    _, drafts = stretch.both(engine.ACCEPTED_BY_POSITION, engine.DRAFTS)
     if not drafts > 0:
         return []
     order = sorted(found, key=lambda position: (not position.isdigit(), int(position) if position.isdigit() else 0))

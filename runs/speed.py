@@ -189,8 +189,8 @@ def _prefill(stretch: Stretch) -> list[Entry]:
     left = len(ended) - len(whole)
     note = f"{left} of {len(ended)} prefills are left out: size or length not known" if left else ""
     why = "no prefill ended in the stretch" if not ended else "size or length of the prefills is not known"
-    computed, waited = stretch.gained(engine.PROMPT_TOKENS_COMPUTED), stretch.gained(part(engine.TTFT, "sum"))
-    answered = stretch.gained(part(engine.TTFT, "count"))
+    computed, waited = stretch.both(engine.PROMPT_TOKENS_COMPUTED, part(engine.TTFT, "sum"))
+    _, answered = stretch.both(engine.PROMPT_TOKENS_COMPUTED, part(engine.TTFT, "count"))
     return [
         PREFILL_THROUGHPUT.entry(tokens / seconds if seconds > 0 else None, count=len(whole), note=note, why=why),
         PREFILL_SPEED.entry(

@@ -60,6 +60,9 @@ WHOLE = "sys_total"
 MOSTLY_STILL = (gpu.GPU_THROTTLE, *FABRIC_TROUBLE)
 """Counters of which there are a hundred on a node, and which hardly ever move."""
 
+Place = tuple[str, str, str]
+"""Target, engine and model of a series."""
+
 
 @dataclass(frozen=True)
 class Stretch:
@@ -139,6 +142,16 @@ class Stretch:
         found = self._gains.get(metric.name)
         return sum(found.values()) if found else float("nan")
 
+    def offering(self, metric: Metric) -> set[Place]:
+        """Engines, by target and labels, of which an increase of a counter is known."""
+        return {_place(series) for series in self._gains.get(metric.name, {})}
+
+    def both(self, above: Metric, below: Metric) -> tuple[float, float]:
+        """Increases of two counters over the engines that offer both, for a quotient; NaN where none does."""
+        places = self.offering(above) & self.offering(below)
+        sums = [sum(value for one, value in self.spent(side) if _place(one) in places) for side in (above, below)]
+        return (sums[0], sums[1]) if places else (float("nan"), float("nan"))
+
     def gained_by(self, metric: Metric, label: str) -> dict[str, float]:
         """The same by the value of a label."""
         found: dict[str, float] = {}
@@ -155,6 +168,10 @@ class Stretch:
     def output_tokens(self) -> float:
         """Output tokens of the stretch, NaN where no engine counts them."""
         return self.gained(engine.GENERATION_TOKENS)
+
+
+def _place(series: Series) -> Place:
+    return series.target, series.label("engine") or "", series.label("model") or ""
 
 
 def of(frame: Frame, *metrics: Metric) -> Frame:
