@@ -162,6 +162,8 @@ def _line(line: Line) -> dict[str, Any]:
 
 
 DIGITS = 4
+MOST_PLACES = 300
+"""Powers of ten beyond which floating point has none."""
 
 
 def short(values: Floats) -> Floats:
@@ -169,7 +171,7 @@ def short(values: Floats) -> Floats:
     size = np.abs(values)
     with np.errstate(divide="ignore", invalid="ignore"):
         place = np.where(size > 0, np.floor(np.log10(size)), 0.0) - (DIGITS - 1)
-    place = np.where(np.isfinite(place), place, 0.0)
+    place = np.clip(np.where(np.isfinite(place), place, 0.0), -MOST_PLACES, MOST_PLACES)
     above, below = 10.0 ** np.maximum(place, 0.0), 10.0 ** np.maximum(-place, 0.0)
     return np.asarray(np.where(place > 0, np.round(values / above) * above, np.round(values * below) / below))
 

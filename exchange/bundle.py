@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from exchange.benchmarks.record import PART, Benchmark, checked_entry, is_number
+from exchange.benchmarks.record import PART, Benchmark, checked_entry, is_number, is_text
 from exchange.spans import instant, span, within
 from runs.bounds import AHEAD_MS
 from runs.compare.cells import checked
@@ -130,9 +130,10 @@ def write(bundle: Bundle) -> bytes:
 def read(data: bytes, now_ms: int) -> Bundle:
     """A bundle from its file; ValueError with a sentence where it is none, damaged, too large, newer, or of a run that
     was not over yet."""
+    text = _unpacked(data)
     try:
-        found = json.loads(_unpacked(data))
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
+        found = json.loads(text)
+    except (ValueError, RecursionError):  # also an integer of more digits than Python reads
         raise ValueError("this file is no run of a Tachograph: it holds no JSON") from None
     head = _object(found, "file")
     if head.get("format") != FORMAT:
@@ -176,9 +177,9 @@ def _list(value: Any, name: str, most: int = MOST_LISTED) -> Sequence[Any]:
 
 
 def _text(value: Any, name: str, most: int = TEXT) -> str:
-    if not isinstance(value, str) or len(value) > most:
+    if not is_text(value) or len(value) > most:
         raise ValueError(f"“{name}” is expected to be a text of at most {most} signs")
-    return value
+    return str(value)
 
 
 def _whole(value: Any, name: str) -> int:
@@ -239,6 +240,8 @@ def _summary(value: Any) -> dict[str, Any]:
         )
         for one in _list(told.get("sections"), "sections", 100)
     ]
+    if not sections:
+        raise ValueError("“sections” is empty: the run has no numbers")
     return {
         **dict(zip(("start", "end"), span(told, "the summary"), strict=True)),
         "cut": _text(told.get("cut", ""), "cut"),

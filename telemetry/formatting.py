@@ -81,6 +81,8 @@ LADDERS: Mapping[Unit, Ladder] = {
 TOO_MUCH = ">999"
 WHOLE_FROM = 2.0**53
 """From here on floating point has no fractions to round."""
+MOST_OPEN = 1e9
+"""What is more is too much also where four and more digits may stand."""
 MOST_SHOWN = 1e290
 """What is more is too much on every ladder, and no factor may make it infinite."""
 SHORT_SECONDS = (("µs", 1e6, 1000), ("ms", 1e3, 1000), ("s", 1.0, 60))
@@ -116,7 +118,7 @@ def _climb(size: float, ladder: Ladder) -> Shown:
     while step < len(ladder.steps) - 1 and float(_number(size, whole)) >= 1000:
         size, step, whole = size / ladder.base, step + 1, "never"
     number = _fine(size) if ladder.fine and step == 0 else _number(size, whole)
-    if float(number) >= 1000 and not ladder.open_ended:
+    if float(number) >= (MOST_OPEN if ladder.open_ended else 1000):
         number = TOO_MUCH
     return (number + ladder.steps[step], ladder.unit) if ladder.glued else (number, ladder.steps[step])
 

@@ -40,7 +40,7 @@ def nodes(summary: Sequence[Mapping[str, Any]]) -> Component | None:
     found: dict[str, dict[str, Entry]] = {}
     for one in every:
         if of_node(one):
-            found.setdefault(one["of"], {})[one["key"].removesuffix(ON)] = one
+            found.setdefault(one.get("of", ""), {})[one["key"].removesuffix(ON)] = one
     if not found:
         return None
     apart = [one for one in every if one["key"] in STANDS_OUT]
@@ -65,7 +65,7 @@ def told(one: Entry) -> list[Content]:
     """Who stands out, by how much and since when, in words."""
     label, side = STANDS_OUT[one["key"]]
     by = formatting.text(abs(one["value"]), Unit(one["unit"]))
-    return [f"{label}: ", picker(one["of"]), f", {by} {side} the middle node, ", *when(one), ". "]
+    return [f"{label}: ", picker(one.get("of", "")), f", {by} {side} the middle node, ", *when(one), ". "]
 
 
 def when(one: Entry) -> list[Content]:
@@ -89,7 +89,7 @@ def node(summary: Sequence[Mapping[str, Any]], name: str) -> Component:
     found = [one for section in summary for one in section["entries"] if one.get("of") == name or cage_of(one, name)]
     gone = html.Button("Close", type="button", className="plain", **{"data-unpick": "node"})
     aside = html.Span([dcc.Link("Node now", href=f"/node/{name}"), gone])
-    shown = [{**one, "of": one["of"].removeprefix(name).strip()} for one in found]
+    shown = [{**one, "of": one.get("of", "").removeprefix(name).strip()} for one in found]
     content = (
         entries(shown, f"Numbers of {name}")
         if shown

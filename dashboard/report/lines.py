@@ -11,6 +11,8 @@ from telemetry.catalog import cluster, gpu
 from telemetry.model import Metric, Unit
 
 Values = list[float | None]
+LEAST_TOP, MOST_TOP = 1e-290, 1e290
+"""Ends of an axis between which its steps can be counted."""
 MOST_COLUMNS = 360
 """Columns of a map; more would be narrower than a printed dot."""
 
@@ -157,6 +159,7 @@ def nice(high: float) -> tuple[float, list[float]]:
     """
     if high <= 0:
         return 1.0, [0.0, 0.5, 1.0]
+    high = min(max(high, LEAST_TOP), MOST_TOP)
     power = 10.0 ** math.floor(math.log10(high))
     step = next(part * power for part in (0.2, 0.25, 0.5, 1.0, 2.0, 2.5, 5.0) if high <= 3.0 * part * power * 1.0001)
     count = max(math.ceil(high / step - 1e-9), 2)

@@ -64,10 +64,10 @@ def _many(section: str, several: Sequence[Entry]) -> Html:
     parts = [
         tag(
             "span",
-            f"{one['of']}\u00a0",
+            f"{one.get('of') or one['label']}\u00a0",
             tag("b", shown(one)),
             data_key=f"{section}.{one['key']}",
-            data_of=one["of"],
+            data_of=one.get("of", ""),
             data_value=repr(one["value"]),
         )
         for one in several

@@ -89,13 +89,13 @@ def nodes(summary: Sections, start_ms: int) -> Html | None:
     found: dict[str, dict[str, Entry]] = {}
     for one in (one for each in summary for one in each["entries"]):
         if of_node(one):
-            found.setdefault(one["of"], {})[one["key"].removesuffix(ON)] = one
+            found.setdefault(one.get("of", ""), {})[one["key"].removesuffix(ON)] = one
     if not found:
         return None
     apart: dict[str, list[str]] = {}
     for one in section["entries"]:
         if one["key"] in STANDING_OUT and one.get("of"):
-            apart.setdefault(one["of"], []).append(one["key"])
+            apart.setdefault(one.get("of", ""), []).append(one["key"])
     known = [(key, label) for key, label in PER_NODE if any(key in own for own in found.values())]
     rows = [
         tag(

@@ -16,6 +16,8 @@ PART = "benchmark:"
 """Begins the kind of a run's part that holds one; its key follows."""
 MOST_ENTRIES, LINE, TEXT = 400, 160, 2_000
 KEY_SIGNS = 16
+LARGEST = 1e100
+"""Nothing that is measured is more: sums and units of what is less stay finite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,16 +116,32 @@ class Benchmark:
 
 
 def is_number(value: Any) -> bool:
-    """Whether it is a finite number, and no switch."""
+    """Whether it is a number that can have been measured, and no switch."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
-    return abs(value) < float("inf")
+    return abs(value) <= LARGEST
+
+
+def is_text(value: Any) -> bool:
+    """Whether it is a text that can be written: JSON may hold halves of signs, which no encoding has."""
+    if not isinstance(value, str):
+        return False
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _text(value: Any, name: object) -> str:
-    if not isinstance(value, str) or len(value) > TEXT:
-        raise ValueError(f"“{name!s:.40}” is no text of at most {TEXT} signs")
-    return value
+    if not is_text(value) or len(value) > TEXT:
+        raise ValueError(f"“{shown(name)}” is no text of at most {TEXT} signs")
+    return str(value)
+
+
+def shown(name: object) -> str:
+    """The beginning of a name out of a file, as a sentence can repeat it."""
+    return f"{name!s:.40}".encode(errors="replace").decode()
 
 
 def _instant(value: Any, name: str) -> int | None:
@@ -150,10 +168,10 @@ def checked_entry(data: Any) -> Entry:
     if not isinstance(data, Mapping) or not {"key", "label", "value", "unit"} <= set(data) <= FIELDS:
         raise ValueError("a number has no key, label, value and unit, or more than that")
     if not all(data.get(name) is None or is_number(data[name]) for name in NUMBERS):
-        raise ValueError(f"“{data['key']!s:.40}” is no number")
+        raise ValueError(f"“{shown(data['key'])}” is no number")
     texts = {name: _text(data[name], name) for name in FIELDS - NUMBERS if name in data}
     if texts["unit"] not in UNITS:
         raise ValueError(f"the unit “{texts['unit']:.40}” is not known here")
     if texts.get("relation", "=") not in ("=", "<", ">"):
-        raise ValueError(f"“{data['key']!s:.40}” has no relation of =, < and >")
+        raise ValueError(f"“{shown(data['key'])}” has no relation of =, < and >")
     return Entry.from_json(data)

@@ -238,3 +238,21 @@ def test_a_run_that_has_no_numbers_yet(web: Web) -> None:
     assert "Its numbers are worked out within half a minute of its end." in text
     refused = fetch(web, "runs/6/bundle", 409).json["error"]
     assert refused.startswith("Run 6 has no numbers yet")
+
+
+def test_a_bundle_of_odd_entries_has_a_report(web: Web) -> None:
+    """Numbers that nothing measures, and entries of one key that do not say of what they are."""
+    content = bundle.read(fetch(web, "runs/1/bundle").data, tick(60)).to_json()
+    entry = {"key": "odd", "label": "Odd", "unit": "tokens_per_second", "note": ""}
+    entries = [{**entry, "value": value} for value in (1e100, -1e100, 5e-324)]
+    content["parts"]["summary"]["sections"] = [{"key": "speed", "label": "Speed", "entries": entries}]
+    nameless = [{**entry, "key": "power_mean_on", "value": value} for value in (1.0, 2.0, 3.0)]
+    content["parts"]["summary"]["sections"].append({"key": "nodes", "label": "Nodes", "entries": nameless})
+    for one in content["parts"]["charts"]["series"]:
+        one["v"] = [1e100, -1e100, 5e-324, *one["v"][3:]]
+    with collecting(web.world):
+        told = web.client.post("/api/v1/runs/bundle", data=bundle.write(Bundle.from_json(content))).json
+    for path in ("report.html", "report.md", "timeline", "summary.csv", "bundle"):
+        fetch(web, f"runs/{told['run']}/{path}")
+    text = fetch(web, f"runs/{told['run']}/report.html").text
+    assert text.count("    assert "Odd\u00a0<b>&gt;999E tok/s</b>" in textgt;999E") >= 2
