@@ -177,9 +177,12 @@ def charts(store: Store, run: Run, printed: Fingerprint) -> dict[str, Any]:
     targets += [*members, *sorted({one.target for one in run.engines})]
     engines = {one.target for one in run.engines}
     lines: dict[Series, Floats] = {}
+    first, last = store.extent() or (0, -1)
     for low in range(0, count, SLICE_MS // step or 1):
         high = min(low + (SLICE_MS // step or 1), count)
         begin, end = run.start_ms + low * step, min(run.start_ms + high * step - 1, run.end_ms)
+        if end < first or begin > last:
+            continue  # a run may be said to be far longer than anything was watched
         frame = store.frame(names(CHARTED), targets, begin, end)
         for part in (frame, *(_of_nodes(store, ratio, members, begin, end) for ratio in CHARTED_RATIOS)):
             for series, values in zip(part.series, _means(part, begin, step, high - low), strict=True):

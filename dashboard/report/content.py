@@ -18,6 +18,8 @@ from runs.fingerprint import Fingerprint
 from runs.model import Run
 
 Content = Mapping[str, Any]
+MOST_CHARTED_MS = 3 * 86_400_000
+"""Charts of a longer run are the collector's work at its end: nobody waits for so many samples."""
 
 
 def gather(sources: Sources, numbers: RunNumbers, run: Run, version: str) -> dict[str, Any]:
@@ -41,7 +43,7 @@ def gather(sources: Sources, numbers: RunNumbers, run: Run, version: str) -> dic
 
 
 def _charts(sources: Sources, run: Run, printed: Any) -> Mapping[str, Any] | None:
-    """Those that were kept; of a run that goes on, or has just ended, those of now."""
+    """Those that were kept; of a run that goes on, or has just ended, those of now, unless that is days."""
     kept = sources.store.run_part(run.id, CHARTS)
     if kept is not None:
         found: Mapping[str, Any] = kept[1]
@@ -49,7 +51,7 @@ def _charts(sources: Sources, run: Run, printed: Any) -> Mapping[str, Any] | Non
     if not run.own:
         return None
     end = sources.now_ms() if run.end_ms is None else run.end_ms
-    if sources.store.forgotten(run.start_ms, end):
+    if sources.store.forgotten(run.start_ms, end) or end - run.start_ms > MOST_CHARTED_MS:
         return None
     return charts(sources.store, replace(run, end_ms=end), Fingerprint.from_json(printed))
 
