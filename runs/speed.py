@@ -8,7 +8,7 @@ from runs.activity import within
 from runs.coverage import no_window, touched
 from runs.entries import Entry, Number, Section
 from runs.reader import Episode
-from runs.streams import streams
+from runs.streams import streams, untold
 from runs.stretch import Stretch, of
 from telemetry import ratios
 from telemetry.catalog import engine
@@ -178,7 +178,9 @@ def _stream(stretch: Stretch) -> Entry:
     return STREAM_MEAN.entry(
         found.tokens / found.request_s if found.request_s > 0 else None,
         note=f"{gaps}; tokens of that time are left out" if gaps and found.request_s > 0 else "",
-        why="no request was seen running",
+        why="an engine does not tell how many requests run"
+        if untold(stretch.engines)
+        else "no request was seen running",
     )
 
 

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from runs.phases import line
-from runs.stretch import Stretch, of
+from runs.stretch import Stretch, of, place
 from telemetry import ratios
 from telemetry.catalog import engine
 from telemetry.frame import Floats, Frame
+
+SIDES = (engine.GENERATION_TOKENS, engine.REQUESTS_RUNNING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,7 @@ def streams(stretch: Stretch) -> Streams:
     """Step by step from reading to reading: a step over a gap or a restart, or in which an engine of the run is silent,
     counts on neither side. A step that the start cuts counts with its part."""
     running, frame = line(stretch, engine.REQUESTS_RUNNING), of(stretch.engines, engine.GENERATION_TOKENS)
-    if len(frame.ticks) < 2:
+    if len(frame.ticks) < 2 or untold(stretch.engines):
         return Streams(0.0, 0.0)
     ticks = frame.ticks.astype(np.float64)
     gained, length = steps(frame), np.diff(ticks)
@@ -35,6 +37,12 @@ def streams(stretch: Stretch) -> Streams:
     usable = ~np.isnan(load) & known.any(axis=0) & ~(counted & ~known).any(axis=0)
     came = np.where(known, gained, 0.0).sum(axis=0) * seconds * 1000.0 / length
     return Streams(float(came[usable].sum()), float((load * seconds)[usable].sum()))
+
+
+def untold(frame: Frame) -> bool:
+    """Whether an engine counts output tokens and does not tell how many requests run, so that one has no other side."""
+    counted, told = ({place(one) for one in of(frame, metric).series} for metric in SIDES)
+    return bool(counted - told)
 
 
 def steps(frame: Frame) -> Floats:

@@ -144,12 +144,12 @@ class Stretch:
 
     def offering(self, metric: Metric) -> set[Place]:
         """Engines, by target and labels, of which an increase of a counter is known."""
-        return {_place(series) for series in self._gains.get(metric.name, {})}
+        return {place(series) for series in self._gains.get(metric.name, {})}
 
     def both(self, above: Metric, below: Metric) -> tuple[float, float]:
         """Increases of two counters over the engines that offer both, for a quotient; NaN where none does."""
         places = self.offering(above) & self.offering(below)
-        sums = [sum(value for one, value in self.spent(side) if _place(one) in places) for side in (above, below)]
+        sums = [sum(value for one, value in self.spent(side) if place(one) in places) for side in (above, below)]
         return (sums[0], sums[1]) if places else (float("nan"), float("nan"))
 
     def gained_by(self, metric: Metric, label: str) -> dict[str, float]:
@@ -170,7 +170,8 @@ class Stretch:
         return self.gained(engine.GENERATION_TOKENS)
 
 
-def _place(series: Series) -> Place:
+def place(series: Series) -> Place:
+    """Which engine a series is of."""
     return series.target, series.label("engine") or "", series.label("model") or ""
 
 

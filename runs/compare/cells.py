@@ -11,6 +11,7 @@ import numpy as np
 
 from runs.reader import LEAD_MS, Reader
 from runs.silence import last_readings, silent
+from runs.streams import untold
 from runs.stretch import names, of
 from runs.subject import Subject
 from telemetry import ratios
@@ -147,6 +148,8 @@ def cut(subject: Subject, reader: Reader) -> Cells:
     away = _silent(subject, reader, frame)
     spoiled = np.array([away[low:high].any() for low, high in _spans(ends)], dtype=bool)
     lines = {name: np.where(spoiled, np.nan, _line(frame, metric, ends, width)) for name, metric in COUNTED.items()}
+    if untold(frame):
+        lines["running_s"] = np.full(len(ends), np.nan)
     first = _first_token(frame, away, subject.start_ms)
     return Cells(frame.ticks[ends], width / 1000.0, first, **lines, **_load(frame, away, ends))
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from runs.compare.cells import cut
 from runs.subject import Member
 from telemetry.catalog import engine as catalog
 from telemetry.model import Metric, Series, part
@@ -58,6 +60,18 @@ def test_prefill_speed() -> None:
     head = {catalog.PROMPT_TOKENS_COMPUTED: 750.0, waited: 1.0, answered: 2.0}
     found = entry(world(head, {waited: 9.0, answered: 8.0}).summary(), "speed.prefill_speed")
     assert (found.value, found.count) == (750, 20)
+
+
+def test_decode_per_request_is_of_all_or_none() -> None:
+    """The tail's tokens have no requests beside them, in the summary and in the cells of a comparison."""
+    told = world({catalog.GENERATION_TOKENS: 8.0}, {catalog.GENERATION_TOKENS: 8.0})
+    head, tail = ({engine(catalog.REQUESTS_RUNNING, target=one.target): [2.0]} for one in BOTH)
+    for rows, mean, load in ((head, None, []), (head | tail, 160 / 40, [4.0] * 6)):
+        one = World(31, {**told.rows, **rows}, engines=BOTH)
+        found = entry(one.summary(0, 10), "speed.stream_mean")
+        assert (found.value, found.note) == (mean, "" if mean else "an engine does not tell how many requests run")
+        cells = cut(one.subject(), one.reader())
+        assert cells.running[~np.isnan(cells.running)].tolist() == load
 
 
 @pytest.mark.parametrize(("tail", "mean"), [({}, None), ({part(catalog.ITL, "sum"): 3.0}, 7)])

@@ -209,6 +209,8 @@ def test_no_token_came() -> None:
         told = entry(found, f"speed.decode_{key}")
         assert (key, told.value, told.note) == (key, None, "no output token came")
     told = entry(found, "speed.stream_mean")
+    assert (told.value, told.note) == (None, "an engine does not tell how many requests run")
+    told = entry(World(30, {TOKENS: [7.0], RUNNING: [0.0]}).summary(), "speed.stream_mean")
     assert (told.value, told.note) == (None, "no request was seen running")
 
 
