@@ -255,4 +255,4 @@ def test_a_bundle_of_odd_entries_has_a_report(web: Web) -> None:
     for path in ("report.html", "report.md", "timeline", "summary.csv", "bundle"):
         fetch(web, f"runs/{told['run']}/{path}")
     text = fetch(web, f"runs/{told['run']}/report.html").text
-    assert text.count("    assert "Odd\u00a0<b>&gt;999E tok/s</b>" in textgt;999E") >= 2
+    assert text.count("&gt;999E") >= 2
