@@ -133,8 +133,8 @@ export class RunPage {
     this.whole.hidden = !part;
     if (!span) return;
     if (this.timeline.box.hidden) return setText(this.said, NO_TIMELINE);
-    const length = lengthText(span[1] - span[0]);
-    setText(this.said, part ? `${spanText(span, this.now())} · ${length} of the run` : `The whole run, ${length} · drag over the timeline for a stretch of it`);
+    const length = lengthText(span[1] - span[0]), whole = this.answer?.live ? "The whole run so far" : `The whole run, ${length}`; // Length, above, grows
+    setText(this.said, part ? `${spanText(span, this.now())} · ${length} of the run` : `${whole} · drag over the timeline for a stretch of it`);
   }
 
   // What the colours of the band of phases mean, of those that occur.
