@@ -12,9 +12,11 @@ UNKNOWN_ENGINE = "unknown"
 AGENT = "agent"
 HUB_LINE = b"# TYPE tachograph_target_up "
 """Beginning of a line that only a hub's own page has."""
+LONG_LABELS = "long labels"
 STATISTICS = {
     "off": "the engine answers, but was started with --disable-log-stats",
     "not yet": "the engine answers and has served no request since its start",
+    LONG_LABELS: "the engine answers, but its labels are too long: a model's name has at most 1,024 signs here",
     "elsewhere": "this is TensorRT-LLM's JSON list, which its readers empty, and there is no /prometheus/metrics",
 }
 """Value of the fact `statistics` → a sentence that says why the page has no numbers."""

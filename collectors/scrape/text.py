@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 from prometheus_client.parser import text_string_to_metric_families
 
+from collectors.scrape.engines import LONG_LABELS
 from collectors.scrape.layout import Admission, Plan, build, page_of
 from collectors.scrape.lines import Line, family_of, is_known, scope_of, understand
 from collectors.scrape.page import Layout, Page
@@ -77,6 +79,8 @@ class PageReader:
         self._values: list[float] = []
         self._contradicted: frozenset[int] = frozenset()
         self._bad = self._refused = self._refused_before = self._parses = self._in_vain = self._reads = 0
+        self._long = ""
+        """The engine whose lines were refused for the length of their labels."""
         self._present: npt.NDArray[np.intp] = np.zeros(0, dtype=np.intp)
         self._plan: Plan | None = None
 
@@ -137,6 +141,7 @@ class PageReader:
         told: list[float] = []
         self._values = values = [UNKNOWN] * len(self._table)
         self._bad = self._refused = self._parses = self._in_vain = 0
+        self._long = ""
         seen = self._seen
         for line in lines:
             if not line or line[0] == _HASH:
@@ -181,6 +186,10 @@ class PageReader:
             self._bad += 1
             return _COMMENT
         name, labels, value, bare = sample
+        if max(map(len, labels.values()), default=0) > MAX_LABEL_VALUE:
+            self._refused += 1
+            self._long = self._long or _writer(name, labels)
+            return _COMMENT
         slot = self._slot(name, labels)
         if not bare:
             key, rest = _unstamped(key, rest)
@@ -199,13 +208,7 @@ class PageReader:
         if len(text) > MAX_LINE or self._parses > 3 * self._cap_lines or self._in_vain >= MAX_IN_VAIN:
             return None
         sample = _sampled(text)
-        if (
-            sample is None
-            or len(sample[1]) > MAX_LABELS
-            or max(map(len, sample[1].values()), default=0) > MAX_LABEL_VALUE
-        ):
-            return None
-        return sample
+        return None if sample is None or len(sample[1]) > MAX_LABELS else sample
 
     def _admits(self, name: str) -> bool:
         """Whether a sample of this name is worth reading: a node may not speak for an engine, nor the other way."""
@@ -283,6 +286,7 @@ class PageReader:
             self._admission.touch(self._plan.layout.series, self._reads)
         order = tuple(dict.fromkeys(slot for slot in slots if slot != _COMMENT))
         plan = build(self._target, order, self._table, body, self._admission, self._reads, self._refused)
+        plan = _explained(plan, self._long)
         self._plan = _keeping(self._plan, plan)
         self._present, self._refused_before = present, self._refused
 
@@ -356,6 +360,20 @@ def _float(value: float) -> float:
         return float(value)
     except OverflowError:
         return UNKNOWN
+
+
+def _writer(name: str, labels: Mapping[str, str]) -> str:
+    """The engine that writes lines of this name, "" where none does."""
+    line = understand(name, {key: value[:MAX_LABEL_VALUE] for key, value in labels.items()})
+    return line.engine or "" if line is not None else ""
+
+
+def _explained(plan: Plan, long: str) -> Plan:
+    """Says of a page whose engine's lines have labels that are too long why it has no numbers."""
+    if not long or plan.layout.series:
+        return plan
+    facts = {**plan.layout.facts, "statistics": LONG_LABELS}
+    return replace(plan, layout=replace(plan.layout, engine=long, facts=facts))
 
 
 def _keeping(old: Plan | None, new: Plan) -> Plan:

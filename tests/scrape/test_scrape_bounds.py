@@ -54,7 +54,7 @@ def test_too_long_lines_and_labels_are_refused() -> None:
         f"vllm:num_requests_running {padding}3",
     ):
         page = PageReader("e").read(f"{line}\n".encode())
-        assert (page.layout.series, page.bad_lines) == ((), 1)
+        assert (page.layout.series, page.bad_lines + page.layout.refused_series) == ((), 1)
     fits = f'vllm:num_requests_running{{model_name="{"x" * MAX_LABEL_VALUE}"}} 3\n'
     assert PageReader("e").read(fits.encode()).raw.tolist() == [3.0]
 

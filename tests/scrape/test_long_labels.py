@@ -1,0 +1,36 @@
+"""An engine whose labels are too long is not silently unknown: it says why, and its lines are counted."""
+
+from __future__ import annotations
+
+from collectors.scrape.engines import STATISTICS
+from collectors.scrape.text import MAX_LABEL_VALUE, PageReader
+
+
+def body(model: str, value: int = 3) -> bytes:
+    lines = (f'vllm:num_requests_{name}{{engine="0",model_name="{model}"}} {value}' for name in ("running", "waiting"))
+    return ("\n".join(lines) + "\n").encode()
+
+
+def test_labels_that_are_too_long_are_the_reason() -> None:
+    reader = PageReader("head")
+    for value in (3, 4):
+        page = reader.read(body("m" * (MAX_LABEL_VALUE + 1), value))
+        assert (page.layout.engine, page.layout.series, page.layout.refused_series) == ("vllm", (), 2)
+        assert (page.bad_lines, page.raw.tolist()) == (0, [])
+        assert "its labels are too long" in STATISTICS[page.layout.facts["statistics"]]
+
+
+def test_the_longest_label_is_read_and_a_shorter_name_ends_the_reason() -> None:
+    reader = PageReader("head")
+    reader.read(body("m" * (MAX_LABEL_VALUE + 1)))
+    page = reader.read(body("m" * MAX_LABEL_VALUE))
+    assert (len(page.layout.series), page.layout.refused_series) == (2, 0)
+    assert "statistics" not in page.layout.facts
+
+
+def test_one_long_line_among_others_is_only_counted() -> None:
+    page = PageReader("head").read(
+        body("m") + b'vllm:num_requests_running{engine="1",model_name="' + b"m" * 2000 + b'"} 1'
+    )
+    assert (len(page.layout.series), page.layout.refused_series, page.bad_lines) == (2, 1, 0)
+    assert "statistics" not in page.layout.facts
