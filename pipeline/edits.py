@@ -20,11 +20,22 @@ def _rename(run: Run, order: Mapping[str, Any]) -> Run:
 def _label(run: Run, order: Mapping[str, Any]) -> Run:
     labels = {key: value for key, value in run.labels.items() if key != order["key"]}
     if order["value"] is not None:
+        findable("the key of a label", order["key"], ":,")
+        findable("the value of a label", order["value"], ",")
         labels[order["key"]] = order["value"]
     return replace(run, labels=few(labels, "labels"))
 
 
+def findable(what: str, text: str, reserved: str) -> None:
+    """ValueError where a text has a sign that parts several of its kind where runs are searched for."""
+    found = next((sign for sign in reserved if sign in text), None)
+    if found is not None:
+        raise ValueError(f"{what} has no “{found}”: nobody could search for it")
+
+
 def _tag(run: Run, order: Mapping[str, Any]) -> Run:
+    if order["on"]:
+        findable("a tag", order["tag"], ",")
     tags = [one for one in run.tags if one != order["tag"]]
     return replace(run, tags=few((*tags, order["tag"]) if order["on"] else tuple(tags), "tags"))
 
