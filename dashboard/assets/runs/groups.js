@@ -61,7 +61,7 @@ export class Models {
 
   button(label, pressed, change) {
     const node = document.createElement("button");
-    Object.assign(node, { type: "button", className: "plain", textContent: label, ariaPressed: String(pressed) });
+    Object.assign(node, { type: "button", className: "plain", textContent: label, title: label, ariaPressed: String(pressed) });
     node.addEventListener("click", () => this.choose(change));
     return node;
   }
