@@ -207,8 +207,16 @@ class Sqlite:
         code = getattr(original, "sqlite_errorcode", None) or 0
         if code & PRIMARY == sqlite3.SQLITE_IOERR and self._disk_is_full():
             code = sqlite3.SQLITE_FULL
+        if code & PRIMARY in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY) and self._disk_is_read_only():
+            return self._refusal(OSError(errno.EROFS, os.strerror(errno.EROFS)))
         kind, sentence = ERRORS.get(code & PRIMARY, (errors.StoreError, "the store {path} failed"))
         return kind(f"{sentence.format(path=self.path)} ({original})")
+
+    def _disk_is_read_only(self) -> bool:
+        try:
+            return bool(os.statvfs(self.path.parent).f_flag & os.ST_RDONLY)
+        except OSError:
+            return False
 
     def _disk_is_full(self) -> bool:
         try:

@@ -373,3 +373,22 @@ def test_errors_of_the_driver_become_ours(path: str, code: int, kind: type[Store
     assert type(error) is kind
     assert str(error).endswith("(disk I/O error)")
     assert path in str(error)
+
+
+@pytest.mark.parametrize("code", [sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY_DIRECTORY])
+def test_a_read_only_file_system_is_the_cause(code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.statvfs
+
+    def read_only(path: str | Path) -> os.statvfs_result:
+        found = list(real(path))
+        found[8] = os.ST_RDONLY  # f_flag
+        return os.statvfs_result(found)
+
+    monkeypatch.setattr(os, "statvfs", read_only)
+    error = Sqlite("/proc/store.db", 1000).explain(failure(code))
+    assert type(error) is StoreReadOnly
+    assert str(error) == "the store /proc/store.db cannot be written: Read-only file system"
+    other = Sqlite("/proc/store.db", 1000).explain(failure(sqlite3.SQLITE_NOTADB))
+    assert type(other) is StoreBroken
+    nowhere = Sqlite("/nowhere/store.db", 1000).explain(failure(code))
+    assert "Read-only" not in str(nowhere)
