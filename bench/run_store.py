@@ -43,16 +43,16 @@ def _wave(seconds: Floats, period: float) -> Floats:
 
 GAUGES: Mapping[str, Make] = {
     gpu.GPU_POWER.name: lambda noise, t, slow: 62 + 9 * _wave(t, 700) + noise.normal(0, 2, len(t)) - 14 * slow,
-    gpu.GPU_UTILIZATION.name: lambda noise, t, slow: np.clip(0.96 + noise.normal(0, 0.01, len(t)), 0, 1),
-    gpu.GPU_TEMPERATURE.name: lambda noise, t, slow: np.round(64 + 3 * _wave(t, 2400) + 11 * slow),
+    gpu.GPU_UTILIZATION.name: lambda noise, t, _slow: np.clip(0.96 + noise.normal(0, 0.01, len(t)), 0, 1),
+    gpu.GPU_TEMPERATURE.name: lambda _noise, t, slow: np.round(64 + 3 * _wave(t, 2400) + 11 * slow),
     gpu.GPU_SM_CLOCK.name: lambda noise, t, slow: 2.4e9 + 1e6 * noise.integers(-9, 9, len(t)) - 2.7e8 * slow,
-    memory.MEMORY_USED.name: lambda noise, t, slow: (96 + t / 3600 + 0.1 * noise.random(len(t))) * GIB,
-    memory.MEMORY_TOTAL.name: lambda noise, t, slow: np.full(len(t), 119.7 * GIB),
-    engine.REQUESTS_RUNNING.name: lambda noise, t, slow: np.round(2.5 + 1.6 * _wave(t, 1500)),
-    engine.REQUESTS_WAITING.name: lambda noise, t, slow: np.maximum(np.round(3 * _wave(t, 1500)) - 1, 0),
-    engine.KV_CACHE_USAGE.name: lambda noise, t, slow: 0.4 + 0.25 * _wave(t, 1500),
-    cluster.RECORDED_DECODE.name: lambda noise, t, slow: 20 + 6 * _wave(t, 1500) + noise.normal(0, 1.5, len(t)),
-    cluster.DEPLOYMENT_RUNNING.name: lambda noise, t, slow: np.round(2.5 + 1.6 * _wave(t, 1500)),
+    memory.MEMORY_USED.name: lambda noise, t, _slow: (96 + t / 3600 + 0.1 * noise.random(len(t))) * GIB,
+    memory.MEMORY_TOTAL.name: lambda _noise, t, _slow: np.full(len(t), 119.7 * GIB),
+    engine.REQUESTS_RUNNING.name: lambda _noise, t, _slow: np.round(2.5 + 1.6 * _wave(t, 1500)),
+    engine.REQUESTS_WAITING.name: lambda _noise, t, _slow: np.maximum(np.round(3 * _wave(t, 1500)) - 1, 0),
+    engine.KV_CACHE_USAGE.name: lambda _noise, t, _slow: 0.4 + 0.25 * _wave(t, 1500),
+    cluster.RECORDED_DECODE.name: lambda noise, t, _slow: 20 + 6 * _wave(t, 1500) + noise.normal(0, 1.5, len(t)),
+    cluster.DEPLOYMENT_RUNNING.name: lambda _noise, t, _slow: np.round(2.5 + 1.6 * _wave(t, 1500)),
 }
 RATES = {"bytes": 10**7, "energy": 62}
 

@@ -192,7 +192,7 @@ CASES: list[tuple[str, str, Any]] = [
      "a and 2 more, gpu 0"),
     ("scopes", "m.scopeWords({ nodes: [], engines: [], deployments: [], labels: {} })", "everything"),
     ("readout", "m.said([1, 2, 3, 4].map((n) => ({ text: String(n), span: '!' })), false)", "1 · 2 · 3 …"),
-    # Small: beside the crosshair. Large: over the legends at the right; else left of the crosshair, at most by the plot.
+    # Small: beside the crosshair. Large: over the legends at the right; else left of the crosshair.
     ("readout", "[[100, 200], [900, 200], [100, 500], [950, 500], [950, 950]].map(([x, width]) =>"
      " m.leftOf(x, { width, height: 100 }, { left: 30 }, 1440))", [116, 684, 924, 30, -16]),
     ("readout", "m.leftOf(100, { width: 200, height: 161 }, { left: 30 }, 1440)", 1224),

@@ -81,4 +81,6 @@ def test_another_screen_has_other_pixels(make_site: MakeSite, open_page: Open) -
         page.wait_for_function("(density) => devicePixelRatio === density", arg=density)
         last = "asked.findLast((one) => one.media.includes('resolution'))"
         page.evaluate(f"{last}.dispatchEvent(new Event('change'))")
+        across = "(wide) => document.querySelector('.run-plot canvas').width === wide"
+        page.wait_for_function(across, arg=wide * density)
         assert drawn_as_shown(page, 4) == [wide * density, tall * density]

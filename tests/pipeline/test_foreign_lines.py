@@ -12,9 +12,7 @@ from tests.pipeline.stage import Stage, values
 PAGE = b'vllm:num_requests_running{engine="0",model_name="m"} 3\ntachograph_gpu_power_watts{gpu="0"} 100\n'
 
 
-@pytest.mark.parametrize(
-    ("kind", "running", "power"), [(TargetKind.ENGINE, [3.0], []), (TargetKind.NODE, [], [100.0])]
-)
+@pytest.mark.parametrize(("kind", "running", "power"), [(TargetKind.ENGINE, [3.0], []), (TargetKind.NODE, [], [100.0])])
 def test_a_target_speaks_for_its_own_kind_only(
     stage: Stage, store: Store, kind: TargetKind, running: list[float], power: list[float]
 ) -> None:
