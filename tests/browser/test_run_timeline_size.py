@@ -71,6 +71,7 @@ def test_another_screen_has_other_pixels(make_site: MakeSite, open_page: Open) -
     site = make_site(ticks=60)
     keep(site.world, run(1, 10, 40))
     page = open_page(f"{site.address}/runs/1")
+    drawn_as_shown(page, 4)
     page.add_init_script(f"({KEEP_QUERIES})()")
     page.reload()
     wide, tall = drawn_as_shown(page, 4)
