@@ -34,7 +34,12 @@ def configuration() -> dict[str, Any]:
             "clock": formatting.CLOCK,
             "ends": formatting.CLOCK_ENDS,
         },
-        "words": {"unknown": formatting.UNKNOWN_TEXT, "minus": formatting.MINUS, "too_much": formatting.TOO_MUCH},
+        "words": {
+            "unknown": formatting.UNKNOWN_TEXT,
+            "minus": formatting.MINUS,
+            "too_much": formatting.TOO_MUCH,
+            "most_open": formatting.MOST_OPEN,
+        },
         "groups": [list(group) for group in GROUPS],
         "metrics": [metric.name for metric in DEFAULT_METRICS],
         "colours": list(SERIES_COLOURS),

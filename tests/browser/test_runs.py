@@ -67,6 +67,7 @@ def test_no_run_yet(make_site: MakeSite, open_page: Open) -> None:
     expect(page.locator("[data-runs-count]").last).to_have_text("0 runs")
 
 
+@pytest.mark.live
 def test_a_run_is_renamed_and_deleted(site: Site, open_page: Open) -> None:
     with collecting(site.world):
         page = open_page(f"{site.address}/runs/1")
@@ -94,6 +95,7 @@ def test_the_run_that_goes_on(site: Site, open_page: Open) -> None:
     )
 
 
+@pytest.mark.live
 def test_a_run_is_annotated_split_and_merged(site: Site, open_page: Open, complaints: Complaints) -> None:
     complaints.allowed = ("400 (BAD REQUEST)",)
     with collecting(site.world):

@@ -115,6 +115,7 @@ def test_backup_and_restore(store: Path, capsys: pytest.CaptureFixture[str]) -> 
 OLD = f"3,040 rows; of version 1 of the tables, which the collector brings to {schema.VERSION}"
 
 
+@pytest.mark.live
 def test_a_store_of_an_older_version(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -37,7 +37,7 @@ def test_the_frame_carries_the_formatters_tables() -> None:
     assert len(told["ladders"]) == len(LADDERS)
     assert told["seconds"]["short"][2] == ["s", 1.0, 60]
     assert told["seconds"]["ends"] == {"m": 3600, "h": 86400, "d": 31536000, "y": 31536000000}
-    assert told["words"] == {"unknown": "–", "minus": "−", "too_much": ">999"}
+    assert told["words"] == {"unknown": "–", "minus": "−", "too_much": ">999", "most_open": 1e9}
     assert told["metrics"] == [metric.name for metric in DEFAULT_METRICS]
     assert told["groups"][0] == ["tokens", "Tokens"]
 
@@ -133,5 +133,5 @@ def test_what_a_number_is_comes_as_html(make_world: MakeWorld, make_web: MakeWeb
     page = client.get("/explore").text
     assert "data-explore=" in page
     assert '<link rel="modulepreload" href="/assets/explore/explorer.js">' in page
-    assert "/assets/explore/" not in client.get("/").text
+    assert "/assets/explore/explorer.js" not in client.get("/").text
     assert explore.PATH == "/explore"

@@ -174,7 +174,7 @@ def test_cages_with_their_functions() -> None:
     by_name = {row[0]: row[1:] for row in told[1:]}
     assert list(by_name) == ["Cage p0", "f0", "Cage p1", "f1"]
     assert by_name["Cage p1"][:5] == ["up", "200 Gb/s", "60.8 Gb/s", "–", "30.4 %"]
-    assert by_name["Cage p1"][7] == "0.5 /s"
+    assert by_name["Cage p1"][7] == "0.50 /s"
     assert by_name["f1"] == ["up", "200 Gb/s", "4.0 GiB", "–", "", "x4 126 Gb/s", "9000", "8", "2", "enp1s0f1np1"]
 
 

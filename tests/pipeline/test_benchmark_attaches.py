@@ -25,6 +25,9 @@ from tests.exchange import results
 from tests.pipeline.test_chronicle_benchmark import EXTRA_S
 from tests.runs import recorded
 
+pytestmark = pytest.mark.xdist_group("benchmark attaches")
+"""One setting up for all of them, in one process."""
+
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import fields
 
+from alerts.notices import Memory, Notice, Told, Word
+from alerts.outbox import ChannelMemory
 from alerts.record import Alert, RuleChange, RuleState, Silence
 from pipeline.writer import merge
 from runs.model import Mark, Run
@@ -47,6 +49,8 @@ def batch(n: int) -> Batch:
         standings=[RuleState("hot", [n])],
         rule_changes=[RuleChange(n, "hot", None, n)],
         silences=[Silence(n, n, n + 1)],
+        notices=[Notice(f"n{n}", "ops", n, ((n, Word.FIRING),))],
+        memories=[ChannelMemory("ops", Memory({n: Told(Word.FIRING, n)}, (n,)))],
     )
 
 

@@ -20,6 +20,9 @@ from telemetry.phases import Phase
 from tests.pipeline.replay import recording
 from tests.pipeline.served import Bench, serving
 
+pytestmark = pytest.mark.xdist_group("replay over http")
+"""One setting up for all of them, in one process."""
+
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:

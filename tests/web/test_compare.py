@@ -246,7 +246,7 @@ def test_a_run_that_came_from_elsewhere_is_compared_like_ones_own(tmp_path: Path
         own = here.writer.run(2)
         assert own is not None
         content = gather(sources, process.run_numbers, own, process.version)
-        brought = read(write(bundle(content, sources, own)))
+        brought = read(write(bundle(content, sources, own)), sources.now_ms())
         there.commit(runs=[brought.run(7)])
         foreign = there.writer.run(7)
         assert foreign is not None

@@ -31,7 +31,7 @@ function climb(size, ladder) {
     whole = "never";
   }
   let shown = ladder.fine && step === 0 ? fine(size) : number(size, whole);
-  if (Number(shown) >= 1000 && !ladder.open_ended) shown = tables.words.too_much;
+  if (Number(shown) >= (ladder.open_ended ? tables.words.most_open : 1000)) shown = tables.words.too_much;
   return ladder.glued ? [shown + ladder.steps[step], ladder.unit] : [shown, ladder.steps[step]];
 }
 
