@@ -206,7 +206,8 @@ def everything(store: Store) -> tuple[object, ...]:
     told = [(fact.target, fact.name, fact.value, fact.start_ms, fact.end_ms) for fact in store.facts()]
     steps = {(one.series, one.tick, one.reason) for one in store.offsets(T0, T0 + HOURS * HOUR)}
     parts = (frame.values, frame.at_ms, frame.breaks, frame.ticks, frame.gap_ms, *columns)
-    return frame.series, hours.series, told, steps, *(part.tobytes() for part in parts)
+    # A counter's offset is added up anew after a stop, so that the last bit of a joule may be another one.
+    return frame.series, hours.series, told, steps, *(np.round(part, 6).tobytes() for part in parts)
 
 
 @pytest.mark.parametrize("stop", [1, *(pytest.param(stop, marks=pytest.mark.live) for stop in (2, 3, 4, 5))])
