@@ -166,18 +166,6 @@ def _milliseconds(key: str, table: Mapping[str, Any], problems: list[str]) -> in
     return round(seconds * 1000)
 
 
-def longest_window_ms(one: Rule) -> int:
-    """Length of the longest window that a rule reads out of the samples at hand."""
-    both = [one.condition, *([one.clear_condition] if one.clear_condition is not None else [])]
-    windows = [_window_ms(reading) for condition in both for reading in ex.readings(condition)]
-    return max(windows, default=0)
-
-
-def _window_ms(reading: ex.Reading) -> int:
-    own = getattr(reading.metric, "window_s", 0.0) if reading.how == "now" else reading.window_s
-    return round(own * 1000)
-
-
 def rules(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, Rule]:
     """All rules of a set of tables. RuleError for the first that is wrong, or names a cause that is none."""
     found = {name: rule(name, table) for name, table in tables.items()}

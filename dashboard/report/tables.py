@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from dashboard.components import run_nodes
 from dashboard.report.sections import ON, Sections, of_node
 from dashboard.report.tags import Entry, Html, cell, in_unit, inner, shown, table, tag
 from dashboard.report.times import instant, since
@@ -26,17 +27,7 @@ TILES = (
     "speculation.accepted_length",
     "energy.energy_per_token",
 )
-PER_NODE = (
-    ("utilization_mean", "Utilisation"),
-    ("power_mean", "Power"),
-    ("power_max", "Power, most"),
-    ("temperature_mean", "Temperature"),
-    ("temperature_max", "Temperature, most"),
-    ("clock_min", "Clock, least"),
-    ("clock_mean", "Clock"),
-    ("throttled", "Throttled"),
-    ("energy", "Energy"),
-)
+PER_NODE = (*run_nodes.PER_NODE, ("energy", "Energy"))
 STANDING_OUT = ("slowest", "hottest")
 MEASURED = {
     "concurrency": "Concurrency",
