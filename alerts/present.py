@@ -36,7 +36,8 @@ def _quotient(reading: Reading, frame: Newest, grouping: Grouping, quotient: Quo
     above = _side(gained, quotient.above, recent, count)
     if ratios.is_share(ratio):
         spent = gained if whole else _gained(frame, grouping, quotient.above, window_ms, whole=True)
-        below = np.bincount(quotient.above.group, ~np.isnan(spent), count) * window_ms / 1000.0
+        ticks = np.bincount(quotient.above.group, ~np.isnan(spent), count).astype(np.float64)
+        below = ticks * window_ms / 1000.0
     elif quotient.below is None:
         below = np.full(count, window_ms / 1000.0)
     else:

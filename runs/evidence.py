@@ -101,7 +101,8 @@ def _rdma(machines: Frame, rows: Sequence[int], moment: Moment) -> Sums:
     """RDMA bytes, both ways, and the seconds in which they came, in the windows at whose edges they are known."""
     if not rows:
         return np.zeros(2)
-    gained = machines.values[np.ix_(rows, moment.last)] - machines.values[np.ix_(rows, moment.first)]
+    mine = np.array(rows)
+    gained = machines.values[np.ix_(mine, moment.last)] - machines.values[np.ix_(mine, moment.first)]
     known = ~np.isnan(gained)
     took = (machines.ticks[moment.last] - machines.ticks[moment.first])[known.any(axis=0)]
     return np.array([gained[known].sum(), float(took.sum()) / 1000.0])

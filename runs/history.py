@@ -165,8 +165,8 @@ def _strip(frame: Frame, rows: Sequence[int]) -> Strip:
     target = frame.series[rows[0]].target
     return Strip(
         target,
-        ~np.isnan(frame.at_ms[list(rows)]).all(axis=0),
-        frame.breaks[list(rows)].any(axis=0),
+        np.logical_not(np.isnan(frame.at_ms[list(rows)]).all(axis=0)),
+        np.asarray(frame.breaks[list(rows)].any(axis=0)),
         float(frame.gap_ms[rows[0]]),
         values,
         tuple(models.items()),

@@ -41,7 +41,7 @@ class Watch:
         for row, series in enumerate(frame.series):
             rows.setdefault(series.target, []).append(row)
         ticks = frame.ticks[part]
-        some = frame.breaks[:, part].any(axis=1)
+        some = np.asarray(frame.breaks[:, part].any(axis=1))
         for target, mine in rows.items():
             if target not in self._targets:
                 self._before(frame, target, mine)

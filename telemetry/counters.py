@@ -156,7 +156,7 @@ def trailing_total(frame: Frame, window_ms: float) -> Floats:
 def alike(frame: Frame) -> list[list[int]]:
     """Rows of one target with the same samples and breaks: they share all work but the subtraction."""
     unknown = np.isnan(frame.values)
-    missing, broken = unknown.any(axis=1).tolist(), frame.breaks.any(axis=1).tolist()
+    missing, broken = np.asarray(unknown.any(axis=1)).tolist(), np.asarray(frame.breaks.any(axis=1)).tolist()
     groups: dict[tuple[str, bytes, bytes], list[int]] = {}
     for row, series in enumerate(frame.series):
         holes = unknown[row].tobytes() if missing[row] else b""

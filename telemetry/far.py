@@ -160,7 +160,7 @@ def _mean_of_mean(grid: Grid) -> Floats:
 def _counted(grid: Grid) -> Line:
     """Total of counters, member by member as `near.counted` has it: one that is away keeps its last count, one that has
     not come yet stands at its first. The least of a bin is known where its first members were read equally often."""
-    known = grid.count.any(axis=2)
+    known = np.asarray(grid.count.any(axis=2))
     first, last = edge(grid, "first", newest=False), edge(grid, "last", newest=True)
     here = known.any(axis=0)
     hour = np.argmax(grid.count.any(axis=0), axis=1)

@@ -97,7 +97,7 @@ def _paired(above: Grid, below: Grid, *lengths: Floats) -> list[Floats]:
     kept = [np.zeros_like(each) for each in lengths]
     for target in sides[0].keys() & sides[1].keys():
         rows = [side[target] for side in sides]
-        both = np.logical_and(*((lengths[at][rows[at]] > 0).any(axis=0) for at in (0, 1)))
+        both = np.logical_and(*(np.asarray((lengths[at][rows[at]] > 0).any(axis=0)) for at in (0, 1)))
         for at in (0, 1):
             kept[at][rows[at]] = np.where(both, lengths[at][rows[at]], 0.0)
     return kept

@@ -97,13 +97,13 @@ def together(places: Ints) -> Ints | slice:
 
 def least(values: Floats, axis: int = -1) -> Floats:
     """Smallest known value along an axis, NaN where there is none."""
-    folded: Floats = np.fmin.reduce(values, axis)  # type: ignore[call-overload]
+    folded: Floats = np.fmin.reduce(values, axis, keepdims=True).squeeze(axis)
     return folded
 
 
 def largest(values: Floats, axis: int = -1) -> Floats:
     """Largest known value along an axis, NaN where there is none."""
-    folded: Floats = np.fmax.reduce(values, axis)  # type: ignore[call-overload]
+    folded: Floats = np.fmax.reduce(values, axis, keepdims=True).squeeze(axis)
     return folded
 
 

@@ -109,7 +109,7 @@ def _summarise(frame: Frame, rows: list[int], counted: bool, edges: Ints, found:
     row = rows[0]
     known = ~np.isnan(frame.values[row])
     places = np.flatnonzero(known)
-    values = np.ascontiguousarray(frame.values[np.ix_(rows, places)])
+    values = np.ascontiguousarray(frame.values[np.ix_(np.array(rows), places)])
     at_s = frame.at_ms[row, places] / 1000.0
     bad = bad_steps(frame.at_ms[row], frame.breaks[row], known, float(frame.gap_ms[row]))
     good = np.diff(bad, prepend=0.0) == 0

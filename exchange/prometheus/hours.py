@@ -114,7 +114,7 @@ def merged(parts: Sequence[Part]) -> Merged:
     for part in parts:
         for series, (own, rows) in part.runs.items():
             if series:
-                place = np.ix_([row_of[one] for one in series], np.searchsorted(ticks, own))
+                place = np.ix_(np.array([row_of[one] for one in series]), np.searchsorted(ticks, own))
                 values[place] = np.array(rows).T
     known = ~np.isnan(values).all(axis=1)
     kept = tuple(one for one, is_known in zip(everything, known.tolist(), strict=True) if is_known)

@@ -172,9 +172,18 @@ def open_page(chromium: Browser, complaints: Complaints) -> Iterator[Open]:
     assert left == []
 
 
+# "There is no #first" alone is true of a document whose body has not come yet, too.
+TAKEN_OVER = "!!document.querySelector('#react-entry-point .bar') && !document.getElementById('first')"
+
+
+def taken_over(page: Page) -> None:
+    """Wait until the page that Dash draws stands in place of the one in the HTML."""
+    page.wait_for_function(f"() => {TAKEN_OVER}")
+
+
 def wait_for_charts(page: Page) -> None:
     """Until the live figure shows what was recorded, and the first screen has given way to it."""
     page.wait_for_function(
-        """() => { const graph = document.querySelector("[data-plots] .js-plotly-plot");
-        return graph && graph.data && graph.data[0].y.length > 2 && !document.getElementById("first"); }"""
+        f"""() => {{ const graph = document.querySelector("[data-plots] .js-plotly-plot");
+        return graph && graph.data && graph.data[0].y.length > 2 && {TAKEN_OVER}; }}"""
     )

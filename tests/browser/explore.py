@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 from playwright.sync_api import Locator, Page, Request
 
 from telemetry.catalog import gpu
-from tests.browser.conftest import MakeSite, Open, Site
+from tests.browser.conftest import MakeSite, Open, Site, taken_over
 
 POWER = "/explore?metric=gpu_power_watts&start=-5m"
 READY = '.explore-body[data-state="ready"]'
@@ -17,7 +17,7 @@ def opened(open_page: Open, address: str, width: int = 1440, height: int = 900, 
     """A page of Explore whose charts are drawn, after Dash has taken over."""
     page = open_page(address, width, height, **options)
     page.wait_for_selector(READY)
-    page.wait_for_function("() => !document.getElementById('first')")
+    taken_over(page)
     return page
 
 

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from storage.records import Event
-from tests.browser.conftest import MakeSite, Open, Site
+from tests.browser.conftest import MakeSite, Open, Site, taken_over
 from tests.browser.explore import POWER, READY, asked, drag, five_minutes, opened, query, row
 from tests.web.world import tick
 
@@ -61,7 +61,7 @@ def test_a_zoom_asks_finer_and_is_an_address(site: Site, open_page: Open) -> Non
     assert page.url == zoomed
     expect(row(page, "spark-02").locator("td").first).to_have_text("50\u00a0W")
     # The way out is known after a reload, too.
-    page.wait_for_function("() => !document.getElementById('first')")
+    taken_over(page)
     page.locator(".explore-over").dblclick()
     page.wait_for_url(re.compile("start=-5m$"))
 
@@ -119,7 +119,7 @@ def test_the_legend_isolates_and_hides(site: Site, open_page: Open) -> None:
     page.reload()
     page.wait_for_selector(READY)
     expect(row(page, "spark-01")).to_have_attribute("data-hidden", "true")
-    page.wait_for_function("() => !document.getElementById('first')")
+    taken_over(page)
     row(page, "spark-02").locator(".explore-name").click()
     row(page, "spark-03").get_by_role("button", name="Hide spark-03").click()
     expect(row(page, "spark-03")).to_have_attribute("data-hidden", "true")
@@ -265,7 +265,7 @@ def test_annotations_are_made_drawn_and_deleted(site: Site, open_page: Open) -> 
     page.reload()
     page.wait_for_selector(READY)
     expect(page.locator(".explore-marks button.mine")).to_have_count(1)
-    page.wait_for_function("() => !document.getElementById('first')")
+    taken_over(page)
     page.get_by_role("button", name="2 events").click()
     page.locator(".explore-notes").get_by_role("button", name="Delete annotation").click()
     expect(page.locator(".explore-marks button.mine")).to_have_count(0)

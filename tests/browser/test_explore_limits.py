@@ -7,7 +7,7 @@ from typing import Any
 from playwright.sync_api import expect
 
 from telemetry.catalog import gpu
-from tests.browser.conftest import MakeSite, Open
+from tests.browser.conftest import MakeSite, Open, taken_over
 from tests.web.alert_world import raise_alerts
 from tests.web.world import constant
 
@@ -75,7 +75,7 @@ def test_a_chart_shows_the_limits_and_the_alerts_of_its_metric(make_site: MakeSi
     raise_alerts(site.world)
     page = open_page(f"{site.address}/explore?metric=gpu_temperature_celsius&start=-5m")
     expect(page.locator(".explore-body")).to_have_attribute("data-state", "ready")
-    page.wait_for_function("() => !document.getElementById('first')")
+    taken_over(page)
     expect(page.locator(".explore-marks button[title*='node_silent']").first).to_be_attached()
     expect(page.locator(".explore-strip > button")).to_have_text("4 events")
     page.evaluate(LISTEN)

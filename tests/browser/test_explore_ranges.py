@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Route, expect
 
 from telemetry.catalog import gpu
-from tests.browser.conftest import Complaints, MakeSite, Open, Site
+from tests.browser.conftest import TAKEN_OVER, Complaints, MakeSite, Open, Site, taken_over
 from tests.browser.explore import POWER, READY, asked, five_minutes, opened, query, row
 from tests.web.world import constant, tick
 
@@ -205,7 +205,7 @@ def test_explore_on_a_phone(site: Site, open_page: Open) -> None:
 def test_the_nodes_charts_ask_finer_when_zoomed(site: Site, open_page: Open) -> None:
     page = open_page(f"{site.address}/node/spark-02")
     page.wait_for_function("() => document.querySelector('[data-chart] .js-plotly-plot')?.data?.[0]?.y.length > 2")
-    page.wait_for_function("() => !document.getElementById('first')")
+    taken_over(page)
     questions = asked(page)
     page.evaluate(
         "(range) => Plotly.relayout(document.querySelector('[data-chart] .js-plotly-plot'), "
@@ -228,8 +228,7 @@ def test_the_nodes_charts_ask_finer_when_zoomed(site: Site, open_page: Open) -> 
 def test_from_the_live_plots_to_explore(site: Site, open_page: Open) -> None:
     page = open_page(site.address)
     page.wait_for_function(
-        "() => document.querySelector('[data-plots] .js-plotly-plot')?.data?.[0]?.y.length > 2"
-        " && !document.getElementById('first')"
+        f"() => document.querySelector('[data-plots] .js-plotly-plot')?.data?.[0]?.y.length > 2 && {TAKEN_OVER}"
     )
     page.locator("[data-plots] a", has_text="Explore").click()
     page.wait_for_selector(READY)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Route, expect
 
-from tests.browser.conftest import MakeSite, Open
+from tests.browser.conftest import MakeSite, Open, taken_over
 
 DRAWN = """() => { const graph = document.querySelector("#first .js-plotly-plot");
 return graph?.data && graph.data[0].y.length > 2; }"""
@@ -25,7 +25,7 @@ def test_the_figure_is_drawn_before_dash_and_keeps_its_zoom(make_site: MakeSite,
     page.evaluate(ZOOM)
     expect(page.locator("#first [data-back]")).to_be_visible()
     held.pop().continue_()
-    page.wait_for_function("() => !document.getElementById('first')")
+    taken_over(page)
     assert page.evaluate("drawn === document.querySelector('#react-entry-point [data-plots] .js-plotly-plot')")
     expect(page.locator("[data-back]")).to_be_visible()
     page.locator("[data-back]").click()

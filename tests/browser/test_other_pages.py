@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from telemetry.catalog import cluster, gpu
-from tests.browser.conftest import Complaints, MakeSite, Open, wait_for_charts
+from tests.browser.conftest import Complaints, MakeSite, Open, taken_over, wait_for_charts
 from tests.web.world import constant
 
 
@@ -36,7 +36,7 @@ def test_from_a_tile_to_its_node_and_back_without_a_reload(make_site: MakeSite, 
 def test_a_fragment_is_written_anew_and_keeps_what_is_open(make_site: MakeSite, open_page: Open) -> None:
     site = make_site()
     page = open_page(f"{site.address}/status")
-    page.wait_for_function("() => !document.getElementById('first')")
+    taken_over(page)
     row = page.locator("main tr", has_text="spark-04").first
     expect(row).to_contain_text("4.0\u00a0ms")
     expect(page.locator('.menu-link[href="/status"]')).to_have_attribute("aria-current", "page")
@@ -75,7 +75,7 @@ def test_an_empty_installation_says_what_to_do(
     site = make_site(ticks=0, nodes=0, engines=False)
     page = open_page(site.address + path)
     expect(page.locator("#react-entry-point main > div")).to_contain_text(told)
-    page.wait_for_function("() => !document.getElementById('first')")
+    taken_over(page)
 
 
 def test_a_node_nobody_knows(make_site: MakeSite, open_page: Open, complaints: Complaints) -> None:
@@ -92,7 +92,7 @@ def test_other_pages_on_a_phone(make_site: MakeSite, open_page: Open, path: str)
     site = make_site()
     page = open_page(site.address + path, 390, 844, is_mobile=True, has_touch=True)
     expect(page.locator("main h1")).to_be_visible()
-    page.wait_for_function("() => !document.getElementById('first')")
+    taken_over(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 

@@ -11,12 +11,12 @@ from playwright.sync_api import Page, expect
 from runs.model import Mark
 from storage.records import Batch, Event, RunMark
 from telemetry.catalog import gpu
-from tests.browser.conftest import MakeSite, Open, Site
+from tests.browser.conftest import TAKEN_OVER, MakeSite, Open, Site
 from tests.web.test_run_timeline import forget
 from tests.web.test_runs import keep, run
 from tests.web.world import tick
 
-READY = "() => document.querySelector('.run-body[data-state=ready]') && !document.getElementById('first')"
+READY = f"() => document.querySelector('.run-body[data-state=ready]') && {TAKEN_OVER}"
 LEFT, RIGHT = 112, 56
 TOKENS = 60
 """Height of the middle of the first lane."""

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from pipeline import digest
-from tests.browser.conftest import Complaints, MakeSite, Open, Site
+from tests.browser.conftest import Complaints, MakeSite, Open, Site, taken_over
 from tests.web.test_runs import collecting, keep, run
 from tests.web.world import tick
 
@@ -84,7 +84,7 @@ def test_a_run_is_renamed_and_deleted(site: Site, open_page: Open) -> None:
 
 def test_the_run_that_goes_on(site: Site, open_page: Open) -> None:
     page = open_page(site.address)
-    page.wait_for_function("() => !document.getElementById('first')")
+    taken_over(page)
     page.get_by_role("link", name="Run", exact=True).click()
     expect(page.locator(".run h1")).to_have_text("Kimi-K3 #2")
     expect(page.get_by_role("button", name="Stop")).to_be_visible()
@@ -210,5 +210,5 @@ def test_several_are_tagged_and_deleted(many: Site, open_page: Open) -> None:
 def test_runs_on_a_phone(site: Site, open_page: Open, path: str) -> None:
     page = open_page(site.address + path, 390, 844, is_mobile=True, has_touch=True)
     expect(page.locator("main h1").last).to_be_visible()
-    page.wait_for_function("() => !document.getElementById('first')")
+    taken_over(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
