@@ -42,10 +42,11 @@ check: install-dev  ## format, lint, types, generated pages
 	$(BIN)/python -m cli.docs --check
 
 test: install-dev  ## fast tests, at most 10 minutes on two cores
-	$(BIN)/python -m pytest -m "not live" -n $(WORKERS) --dist loadgroup $(ARGS)
+	$(BIN)/python -m pytest -m "not live" -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 test-live: install-dev  ## slow tests and those with servers of others, at most 45 minutes
-	$(BIN)/python -m pytest -m live $(ARGS)
+	$(BIN)/python -m pytest -m live -n $(WORKERS) tests/browser $(ARGS)
+	$(BIN)/python -m pytest -m live --ignore tests/browser $(ARGS)
 
 bench: install-dev  ## budgets, measured: parsing, store, agent, page; then bench-history
 	@for name in $(BENCHES); do echo "== $$name"; $(BIN)/python -m bench.$$name || exit 1; done

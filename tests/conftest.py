@@ -11,10 +11,7 @@ settings.load_profile("all")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests in a browser come last, all in one process: Playwright keeps an event loop running in its thread until the
+    """Tests in a browser come last in every process: Playwright keeps an event loop running in its thread until the
     session ends, and no test after it could start one of its own.
     """
     items.sort(key=lambda item: "browser" in item.path.parts)
-    for item in items:
-        if "browser" in item.path.parts:
-            item.add_marker(pytest.mark.xdist_group("browser"))

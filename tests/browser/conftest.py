@@ -37,11 +37,12 @@ HERE = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Every test below this folder drives a browser, and all of them share one."""
+    """Every test below this folder drives a browser; those that are not marked `look` are live tests."""
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.browser)
-            item.add_marker(pytest.mark.xdist_group("browser"))
+            if not item.get_closest_marker("look"):
+                item.add_marker(pytest.mark.live)
 
 
 @pytest.fixture(scope="session")
@@ -152,17 +153,22 @@ Open = Callable[..., Page]
 
 @pytest.fixture
 def open_page(chromium: Browser, complaints: Complaints) -> Iterator[Open]:
-    """Opens pages: open_page(address, width=1440, height=900, **context options). Complaints fail the test."""
+    """Opens pages: open_page(address, width=1440, height=900, whole=True, **context options). Complaints fail the test.
+
+    Unless `whole` is false it waits until Dash has taken the page over: what a test opened before would be shut.
+    """
     contexts: list[BrowserContext] = []
     expect.set_options(timeout=PATIENCE_MS)
 
-    def open_(address: str, width: int = 1440, height: int = 900, **options: Any) -> Page:
+    def open_(address: str, width: int = 1440, height: int = 900, whole: bool = True, **options: Any) -> Page:
         size = {"width": width, "height": height}
         context = chromium.new_context(viewport=size, timezone_id="Europe/Berlin", **options)  # type: ignore[arg-type]
         contexts.append(context)
         observe(context, complaints)
         page = context.new_page()
         page.goto(address, wait_until="commit")
+        if whole:
+            taken_over(page)
         return page
 
     yield open_

@@ -41,6 +41,7 @@ def orders(page: Page) -> list[Any]:
     return sent
 
 
+@pytest.mark.look
 def test_a_new_alert_appears_and_is_acknowledged_and_silenced(site: Site, open_page: Open) -> None:
     page = open_page(f"{site.address}/alerts")
     expect(page.locator(".alert-card")).to_have_count(3)
@@ -83,6 +84,7 @@ def test_a_maintenance_is_planned_and_its_form_is_empty_again(site: Site, open_p
     assert sent == [{"kind": "silence", "start_ms": now + 1_800_000, "end_ms": now + 28_800_000, **about}]
 
 
+@pytest.mark.look
 def test_a_rule_is_changed_switched_off_and_taken_back(site: Site, open_page: Open) -> None:
     page = open_page(f"{site.address}/alerts")
     sent = orders(page)

@@ -20,14 +20,16 @@ def cell(page: Page, key: str) -> Any:
     return page.locator(f'[data-cell="{key}"]').last
 
 
+@pytest.mark.look
 def test_numbers_stand_in_the_page_before_any_script(make_site: MakeSite, open_page: Open) -> None:
     site = make_site()
-    page = open_page(site.address, java_script_enabled=False)
+    page = open_page(site.address, whole=False, java_script_enabled=False)
     expect(page.locator(".sentence .words")).to_have_text("Serving Kimi-K3 on 4 nodes")
     expect(cell(page, "decode.now")).to_have_text("20.0\u00a0tok/s")
     expect(cell(page, "prefill.throughput")).to_have_text("750\u00a0tok/s")
 
 
+@pytest.mark.look
 def test_a_tick_changes_numbers_tiles_and_lines(make_site: MakeSite, open_page: Open) -> None:
     site = make_site()
     page = open_page(site.address)
@@ -72,6 +74,7 @@ def test_the_hover_box_keeps_the_legends_order_and_names_who_is_meant(make_site:
     )
 
 
+@pytest.mark.look
 def test_zoom_survives_ticks_until_one_goes_back(make_site: MakeSite, open_page: Open) -> None:
     site = make_site(ticks=120)
     page = open_page(site.address)
@@ -102,6 +105,7 @@ def test_zoom_survives_ticks_until_one_goes_back(make_site: MakeSite, open_page:
     expect(page.locator("[data-age]")).to_have_text("live")
 
 
+@pytest.mark.look
 def test_a_silent_collector_is_named_by_the_page_itself(make_site: MakeSite, open_page: Open) -> None:
     site = make_site()
     page = open_page(site.address)
@@ -117,7 +121,6 @@ def test_a_silent_collector_is_named_by_the_page_itself(make_site: MakeSite, ope
     expect(page.locator(".sentence .words")).to_have_text("Serving Kimi-K3 on 4 nodes")
 
 
-@pytest.mark.live
 def test_a_server_that_is_gone_is_told_from_a_silent_collector(
     make_site: MakeSite, open_page: Open, complaints: Complaints
 ) -> None:
@@ -129,13 +132,12 @@ def test_a_server_that_is_gone_is_told_from_a_silent_collector(
     expect(page.locator(".sentence .words")).to_have_text(re.compile("The server does not answer"), timeout=15_000)
 
 
-@pytest.mark.live
 def test_polling_goes_on_where_no_stream_is_to_be_had(
     make_site: MakeSite, open_page: Open, complaints: Complaints
 ) -> None:
     complaints.allowed = ("503",)
     site = make_site()
-    page = open_page("about:blank")
+    page = open_page("about:blank", whole=False)
     page.route("**/api/v1/stream*", lambda route: route.fulfill(status=503, body="no place"))
     page.goto(site.address)
     wait_for_charts(page)
@@ -165,6 +167,7 @@ def test_a_hidden_page_rests_and_catches_up(make_site: MakeSite, open_page: Open
     page.wait_for_function("() => document.querySelector('[data-plots] .js-plotly-plot').data[0].y.length === 33")
 
 
+@pytest.mark.look
 def test_theme_follows_the_system_then_the_button_and_is_kept(make_site: MakeSite, open_page: Open) -> None:
     site = make_site()
     page = open_page(site.address, color_scheme="dark")
@@ -215,10 +218,7 @@ def test_the_map_by_keyboard_and_as_a_table(make_site: MakeSite, open_page: Open
     assert page.url == site.address + "/"
 
 
-SLOW = pytest.mark.live
-
-
-@pytest.mark.parametrize("nodes", [16, *(pytest.param(nodes, marks=SLOW) for nodes in (1, 4, 64))])
+@pytest.mark.parametrize("nodes", [1, 4, 16, 64])
 def test_the_first_screen_needs_no_scrolling(make_site: MakeSite, open_page: Open, nodes: int) -> None:
     site = make_site(ticks=5, nodes=nodes)
     page = open_page(site.address)
@@ -238,6 +238,7 @@ node.nodeType === 3 && node.data.trim()) && box.checkVisibility() && parseFloat(
 .map((box) => box.tagName + ": " + box.textContent)"""
 
 
+@pytest.mark.look
 def test_a_phone_shows_speed_and_all_nodes_on_its_first_screen(make_site: MakeSite, open_page: Open) -> None:
     site = make_site(nodes=16)
     page = open_page(site.address, 390, 844, is_mobile=True, has_touch=True)

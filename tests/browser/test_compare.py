@@ -44,6 +44,7 @@ def choose(page: Page, *names: str) -> None:
         row.locator("input[type=checkbox]").check()
 
 
+@pytest.mark.look
 def test_from_the_list_to_a_comparison_to_a_run_and_back(site: Site, open_page: Open) -> None:
     page = open_page(f"{site.address}/runs")
     expect(page.locator(".ag-pinned-left-cols-container .ag-row")).to_have_count(5)
@@ -132,6 +133,7 @@ def test_a_run_that_is_not_there(site: Site, open_page: Open, complaints: Any) -
     expect(page.locator("[data-overlay]")).to_be_hidden()
 
 
+@pytest.mark.look
 def test_the_pure_functions(site: Site, open_page: Open) -> None:
     page = open_page(f"{site.address}/compare?runs=1,2")
     for module, expression, expected in MODULES:
@@ -139,7 +141,6 @@ def test_the_pure_functions(site: Site, open_page: Open) -> None:
         assert page.evaluate(script) == expected, expression
 
 
-@pytest.mark.live
 def test_comparisons_on_a_phone(site: Site, open_page: Open) -> None:
     page = open_page(f"{site.address}/compare?runs=1,2,3", 390, 844, is_mobile=True, has_touch=True)
     expect(page.locator(".verdict-word")).to_have_count(2)

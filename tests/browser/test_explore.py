@@ -18,6 +18,7 @@ def site(make_site: MakeSite) -> Site:
     return five_minutes(make_site)
 
 
+@pytest.mark.look
 def test_four_charts_with_least_mean_most_and_newest(site: Site, open_page: Open) -> None:
     page = opened(open_page, f"{site.address}/explore")
     expect(page.locator(".explore-chart")).to_have_count(4)
@@ -32,6 +33,7 @@ def test_four_charts_with_least_mean_most_and_newest(site: Site, open_page: Open
     expect(page.locator('[data-metric="gpu_sm_clock_hertz"] .explore-unit')).to_have_text("MHz")
 
 
+@pytest.mark.look
 def test_a_zoom_asks_finer_and_is_an_address(site: Site, open_page: Open) -> None:
     page = opened(open_page, site.address + POWER)
     questions = asked(page)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from playwright.sync_api import expect
 
 from telemetry.catalog import gpu
@@ -52,6 +53,7 @@ CASES += [
 ]
 
 
+@pytest.mark.look
 def test_pure_functions(make_site: MakeSite, open_page: Open) -> None:
     page = open_page(make_site(ticks=0, nodes=0, engines=False).address)
     for asked, answer in CASES:

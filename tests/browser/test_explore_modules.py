@@ -248,6 +248,7 @@ def asked_of(page: Page, cases: list[tuple[str, str, Any]], before: str = "null"
     return wrong
 
 
+@pytest.mark.look
 def test_pure_functions(make_site: MakeSite, open_page: Open) -> None:
     page = open_page(make_site(ticks=0, nodes=0, engines=False).address)
     tables = f"(await import('/assets/explore/format.js')).useTables({orjson.dumps(configuration()).decode()})"
@@ -264,6 +265,7 @@ def numbers() -> list[float]:
     return [*found, *(-value for value in found[1:40])]
 
 
+@pytest.mark.look
 def test_numbers_read_as_the_server_writes_them(make_site: MakeSite, open_page: Open) -> None:
     page = open_page(make_site(ticks=0, nodes=0, engines=False).address)
     tables = orjson.dumps(configuration()).decode()

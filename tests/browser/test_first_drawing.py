@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import Route, expect
 
 from tests.browser.conftest import MakeSite, Open, taken_over
@@ -13,9 +14,10 @@ ZOOM = """Plotly.relayout(drawn, { "xaxis.range[0]": drawn._fullLayout.xaxis.ran
 "xaxis.range[1]": new Date(Date.parse(drawn._fullLayout.xaxis.range[0] + "Z") + 60000).toISOString().slice(0, -1) })"""
 
 
+@pytest.mark.look
 def test_the_figure_is_drawn_before_dash_and_keeps_its_zoom(make_site: MakeSite, open_page: Open) -> None:
     site = make_site(ticks=120)
-    page = open_page("about:blank")
+    page = open_page("about:blank", whole=False)
     held: list[Route] = []
     page.route("**/dash_renderer*", lambda route: held.append(route))
     page.goto(site.address, wait_until="commit")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.browser.conftest import MakeSite, Open
 
 CASES: list[tuple[str, str, Any]] = [
@@ -182,6 +184,7 @@ FIELDS = """(() => {
 KEPT = ["2", "1", "no", "5s", True, "20s"]
 
 
+@pytest.mark.look
 def test_pure_functions(make_site: MakeSite, open_page: Open) -> None:
     site = make_site(ticks=0, nodes=0, engines=False)
     page = open_page(site.address)

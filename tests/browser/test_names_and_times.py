@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from playwright.sync_api import expect
 
 from storage.records import Event
 from tests.browser.conftest import MakeSite, Open
 from tests.web.test_runs import keep, run
 from tests.web.world import tick
-
-pytestmark = pytest.mark.live
 
 SPEED = "20.0 tok/s · Tachograph"
 INSTANT = r"\d{1,2} [A-Z][a-z]{2}( \d{4})? \d\d:\d\d"

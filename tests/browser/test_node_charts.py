@@ -26,6 +26,7 @@ def traces(page: Page, length: int) -> list[dict[str, Any]]:
     return list(found)
 
 
+@pytest.mark.look
 def test_samples_are_lines_and_a_gap_is_a_gap(make_site: MakeSite, open_page: Open) -> None:
     site = make_site(ticks=0)
     site.world.away("spark-02", 60, 119)

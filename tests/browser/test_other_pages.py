@@ -10,6 +10,7 @@ from tests.browser.conftest import Complaints, MakeSite, Open, taken_over, wait_
 from tests.web.world import constant
 
 
+@pytest.mark.look
 def test_from_a_tile_to_its_node_and_back_without_a_reload(make_site: MakeSite, open_page: Open) -> None:
     site = make_site()
     page = open_page(site.address)
@@ -33,6 +34,7 @@ def test_from_a_tile_to_its_node_and_back_without_a_reload(make_site: MakeSite, 
     expect(page.locator(".tile", has_text="spark-02").locator(".power")).to_have_text("71\u00a0W")
 
 
+@pytest.mark.look
 def test_a_fragment_is_written_anew_and_keeps_what_is_open(make_site: MakeSite, open_page: Open) -> None:
     site = make_site()
     page = open_page(f"{site.address}/status")
@@ -50,7 +52,6 @@ def test_a_fragment_is_written_anew_and_keeps_what_is_open(make_site: MakeSite, 
     assert page.evaluate("document.querySelector('[data-fragment]').dataset.marked") == "yes"
 
 
-@pytest.mark.live
 def test_readings_of_a_node_come_when_they_are_asked_for(make_site: MakeSite, open_page: Open) -> None:
     site = make_site()
     page = open_page(f"{site.address}/node/spark-01")
@@ -60,6 +61,7 @@ def test_readings_of_a_node_come_when_they_are_asked_for(make_site: MakeSite, op
     expect(page.locator(".readings").last).to_contain_text("GPU temperature")
 
 
+@pytest.mark.look
 @pytest.mark.parametrize(
     ("path", "told"),
     [
@@ -86,7 +88,6 @@ def test_a_node_nobody_knows(make_site: MakeSite, open_page: Open, complaints: C
     expect(page.locator("main li")).to_have_count(4)
 
 
-@pytest.mark.live
 @pytest.mark.parametrize("path", ["/status", "/node/spark-01"])
 def test_other_pages_on_a_phone(make_site: MakeSite, open_page: Open, path: str) -> None:
     site = make_site()
@@ -96,7 +97,6 @@ def test_other_pages_on_a_phone(make_site: MakeSite, open_page: Open, path: str)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-@pytest.mark.live
 def test_page_changes_leave_nothing_behind(make_site: MakeSite, open_page: Open) -> None:
     site = make_site()
     page = open_page(site.address)

@@ -15,13 +15,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Open, wait_for_charts
 
 ROOT = Path(__file__).parents[2]
-pytestmark = pytest.mark.live
 
 
 @contextmanager

@@ -60,6 +60,7 @@ def _foreign(address: str, report: Path) -> bool:
     return not address.startswith("data:") and address != report.as_uri()
 
 
+@pytest.mark.look
 def test_it_opens_from_a_file_and_reads_under_the_pointer(opened: Any) -> None:
     page = opened()
     expect(page.locator("h1")).to_have_text("Kimi-K3 #1")

@@ -76,6 +76,7 @@ def tokens(page: Page, text: str) -> None:
     expect(page.locator(".headlines .reading", has_text="Output tokens").locator(".value")).to_have_text(text)
 
 
+@pytest.mark.look
 def test_from_the_list_to_a_run_a_node_a_moment_and_back(site: Site, open_page: Open) -> None:
     page = open_page(f"{site.address}/runs")
     page.get_by_role("link", name="Kimi-K3 #1").click()
@@ -103,6 +104,7 @@ def test_from_the_list_to_a_run_a_node_a_moment_and_back(site: Site, open_page: 
     assert page.evaluate("window.stayed") is True
 
 
+@pytest.mark.look
 def test_a_brushed_stretch_changes_every_number_and_back_leads_out(site: Site, open_page: Open) -> None:
     page = opened(site, open_page)
     tokens(page, "2.4k\u00a0tokens")
@@ -284,7 +286,6 @@ def test_a_run_without_samples_says_so(site: Site, open_page: Open) -> None:
     tokens(page, "2.4k\u00a0tokens")
 
 
-@pytest.mark.live
 def test_on_a_phone(site: Site, open_page: Open) -> None:
     page = opened(site, open_page, width=390, height=844, is_mobile=True, has_touch=True)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
@@ -327,6 +328,7 @@ CASES: list[tuple[str, Any]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.look
 def test_pure_functions(make_site: MakeSite, open_page: Open) -> None:
     page = open_page(make_site(ticks=0, nodes=0, engines=False).address)
     modules = "['view', 'lanes', 'scales'].map((name) => import(`/assets/run/${name}.js`))"

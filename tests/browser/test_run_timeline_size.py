@@ -9,8 +9,6 @@ from tests.browser.conftest import MakeSite, Open
 from tests.browser.test_run_page import READY
 from tests.web.test_runs import keep, run
 
-pytestmark = pytest.mark.live
-
 SIZES = """() => { const still = document.querySelector(".run-plot canvas"), shown = still.getBoundingClientRect();
 return { shown: [shown.width * devicePixelRatio, shown.height * devicePixelRatio], drawn: [still.width, still.height],
 tops: [...document.querySelectorAll(".run-names button")].map((one) => one.getBoundingClientRect().top - shown.top),

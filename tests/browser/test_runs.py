@@ -23,6 +23,7 @@ def site(make_site: MakeSite) -> Site:
     return found
 
 
+@pytest.mark.look
 def test_from_the_list_to_a_run_and_back(site: Site, open_page: Open) -> None:
     page = open_page(f"{site.address}/runs")
     rows = page.locator(".ag-pinned-left-cols-container .ag-row")
@@ -67,7 +68,6 @@ def test_no_run_yet(make_site: MakeSite, open_page: Open) -> None:
     expect(page.locator("[data-runs-count]").last).to_have_text("0 runs")
 
 
-@pytest.mark.live
 def test_a_run_is_renamed_and_deleted(site: Site, open_page: Open) -> None:
     with collecting(site.world):
         page = open_page(f"{site.address}/runs/1")
@@ -95,7 +95,6 @@ def test_the_run_that_goes_on(site: Site, open_page: Open) -> None:
     )
 
 
-@pytest.mark.live
 def test_a_run_is_annotated_split_and_merged(site: Site, open_page: Open, complaints: Complaints) -> None:
     complaints.allowed = ("400 (BAD REQUEST)",)
     with collecting(site.world):
@@ -205,7 +204,6 @@ def test_several_are_tagged_and_deleted(many: Site, open_page: Open) -> None:
     assert [(one.id, one.tags) for one in many.world.writer.runs()] == [(2, ("night",)), (1, ())]
 
 
-@pytest.mark.live
 @pytest.mark.parametrize("path", ["/runs", "/runs/1"])
 def test_runs_on_a_phone(site: Site, open_page: Open, path: str) -> None:
     page = open_page(site.address + path, 390, 844, is_mobile=True, has_touch=True)

@@ -11,14 +11,11 @@ import urllib.request
 from contextlib import ExitStack
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Complaints, Open, wait_for_charts
 from tests.browser.test_processes import free_port, line_with, running, wait_for
 from tests.cli.test_end_to_end import children
-
-pytestmark = pytest.mark.live
 
 
 def health(port: int) -> tuple[int, str]:

@@ -25,10 +25,7 @@ import pytest
 from cli.supervisor import ROOT
 
 PATIENCE_S = 120.0
-pytestmark = [
-    pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc"),
-    pytest.mark.xdist_group("whole-product"),
-]
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
 
 
 class Started:

@@ -26,7 +26,7 @@ from tests.live.demo import Demo, Drawn, Entry, Moment, running
 from tests.live.runs import NUMBERS, compare_runs
 from tests.web.test_five_doors import CELLS
 
-pytestmark = [pytest.mark.live, pytest.mark.xdist_group("whole-product")]
+pytestmark = pytest.mark.live
 
 QUESTIONS = 200
 FIRST_AFTER_MS, MOMENTS = 75_000, 3

@@ -25,7 +25,7 @@ from storage.store import Store, open_store
 from telemetry.catalog import gpu
 from tests.cli.test_end_to_end import children, started
 
-pytestmark = [pytest.mark.live, pytest.mark.xdist_group("whole-product")]
+pytestmark = pytest.mark.live
 
 NODES, READERS, SECONDS = 16, 20, 120.0
 PATIENCE_S, WHOLE_S = 120.0, 600.0

@@ -25,7 +25,6 @@ from tests.exchange import results
 from tests.pipeline.test_chronicle_benchmark import EXTRA_S
 from tests.runs import recorded
 
-pytestmark = pytest.mark.xdist_group("benchmark attaches")
 """One setting up for all of them, in one process."""
 
 

@@ -14,7 +14,6 @@ from storage.store import Store, open_store
 from telemetry.catalog import cluster
 from tests.runs import recorded
 
-pytestmark = pytest.mark.xdist_group("chronicle benchmark")
 """One setting up for all of them, in one process."""
 
 EXTRA_S = 65

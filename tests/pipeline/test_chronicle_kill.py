@@ -118,10 +118,6 @@ def once(found: list[Run], bursts: int) -> None:
     assert all(end < later for (_, end), (later, _) in pairwise(spans))
 
 
-def test_five_kills_around_begin_and_end(tmp_path: Path) -> None:
-    once(kill_at_edges(tmp_path / "store.db", 5, seed=7), bursts=3)
-
-
 @pytest.mark.live
 def test_fifty_kills_around_begin_and_end(tmp_path: Path) -> None:
     once(kill_at_edges(tmp_path / "store.db", 50, seed=8), bursts=25)

@@ -81,7 +81,7 @@ def stopped_for(found: Scene, seconds: float, asked: str) -> None:
     found.node.wait_for_more(10)
 
 
-@pytest.mark.parametrize("asked", ["node", "engine"])
+@pytest.mark.parametrize("asked", [pytest.param("node", marks=pytest.mark.live), "engine"])
 def test_a_stopped_collector(tmp_path: Path, asked: str) -> None:
     """What was under way is told late, or not at all: never as if it had been counted in a moment."""
     with scene(tmp_path / "store.db") as found:

@@ -20,7 +20,6 @@ from telemetry.phases import Phase
 from tests.pipeline.replay import recording
 from tests.pipeline.served import Bench, serving
 
-pytestmark = pytest.mark.xdist_group("replay over http")
 """One setting up for all of them, in one process."""
 
 

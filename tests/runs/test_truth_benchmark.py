@@ -16,7 +16,6 @@ from telemetry.model import Unit
 from tests.runs import recorded
 from tests.runs.answers import entry, found, value
 
-pytestmark = pytest.mark.xdist_group("truth benchmark")
 """One setting up for all of them, in one process."""
 
 
