@@ -112,7 +112,8 @@ class Blocks:
         if self._gaps:
             rows = np.logical_or.accumulate(rows, axis=0)
             rows[:, [position for position, scope in enumerate(scopes) if scope in self._begun]] = True
-            self._begun.update(scope for scope, begun in zip(scopes, np.asarray(rows.any(axis=0)), strict=True) if begun)
+            some = np.asarray(rows.any(axis=0)).tolist()
+            self._begun.update(scope for scope, begun in zip(scopes, some, strict=True) if begun)
         return rows
 
 
