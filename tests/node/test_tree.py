@@ -31,6 +31,19 @@ def test_files_of_the_kernel_are_read_whole() -> None:
     assert b"\ncpu0 " in read_file("/proc/stat")
 
 
+@pytest.mark.parametrize("pieces", [[b"a 1\n", b"b 2\n"], [b"x" * 4090 + b"\n", b"last 7\n"], [b"one"]])
+def test_a_short_read_is_not_the_end(pieces: list[bytes]) -> None:
+    """A pipe of packets gives a piece at each read, as /proc/vmstat and /proc/mounts give lines by the page."""
+    reader, writer = os.pipe2(os.O_DIRECT | os.O_NONBLOCK)
+    try:
+        for piece in pieces:
+            os.write(writer, piece)
+        os.close(writer)
+        assert read_file(f"/proc/self/fd/{reader}") == b"".join(pieces)
+    finally:
+        os.close(reader)
+
+
 def test_what_a_file_says(tmp_path: Path) -> None:
     for name, text in (("number", " 42\n"), ("words", "N/A (no PMA)\n"), ("empty", "\n"), ("bytes", "\udcff")):
         (tmp_path / name).write_text(text, errors="surrogateescape")
