@@ -18,7 +18,7 @@ from storage.records import TargetRow
 from telemetry import formatting
 from telemetry.catalog import engine, gpu, memory, network
 from telemetry.frame import Bools, Floats
-from telemetry.model import Fold, Metric
+from telemetry.model import Metric
 from telemetry.phases import Phase
 
 
@@ -35,6 +35,16 @@ class Problem:
     since_ms: int | None = None
 
 
+Pair = Callable[[Floats, Floats], Floats]
+"""What two devices of a node say together; NaN (unknown) never takes part."""
+
+
+def either(one: Floats, other: Floats) -> Floats:
+    """All bits of two masks: of two numbers the larger one may lack a bit that the other has."""
+    both = np.nan_to_num(one).astype(np.int64) | np.nan_to_num(other).astype(np.int64)
+    return np.where(np.isnan(one) & np.isnan(other), np.nan, both)
+
+
 class Recent:
     """What the nodes have reported lately, side by side. names: the nodes that have reported anything."""
 
@@ -44,8 +54,8 @@ class Recent:
         self.names = [target.name for target in scene.node_targets]
         self._place = {name: place for place, name in enumerate(self.names)}
 
-    def samples(self, metric: Metric, seconds: float, how: Fold = Fold.MAX) -> Floats:
-        """Samples of the last seconds, over a node's devices folded by `how`: float64[node, tick]."""
+    def samples(self, metric: Metric, seconds: float, how: Pair = np.fmax) -> Floats:
+        """Samples of the last seconds, those of a node's devices made one by `how`: float64[node, tick]."""
         first = int(np.searchsorted(self._frame.ticks, self._scene.tick - seconds * 1000.0))
         rows = [row for row in self._scene.node_rows(metric) if self._frame.series[row].target in self._place]
         places = [self._place[self._frame.series[row].target] for row in rows]
@@ -54,7 +64,7 @@ class Recent:
             found[places] = self._frame.values[rows, first:]
             return found
         for place, row in zip(places, rows, strict=True):
-            found[place] = (np.fmin if how is Fold.MIN else np.fmax)(found[place], self._frame.values[row, first:])
+            found[place] = how(found[place], self._frame.values[row, first:])
         return found
 
 
@@ -92,7 +102,7 @@ def _bits(samples: Floats, mask: int) -> Bools:
 
 def throttling(recent: Recent) -> Found:
     """A thermal or power-brake bit in every sample of 10 s; of several bits the gravest."""
-    masks = recent.samples(gpu.GPU_CLOCK_EVENT_REASONS, 10)
+    masks = recent.samples(gpu.GPU_CLOCK_EVENT_REASONS, 10, either)
     found: dict[int, tuple[str, str]] = {}
     for bit, (grade, words) in THROTTLE_WORDS.items():
         for place in np.flatnonzero(always(masks, _bits(masks, bit))):
@@ -111,7 +121,7 @@ def power_delivery(recent: Recent) -> Found:
     held_down &= always(power, power < FAINT_WATTS) & always(heat, heat < COOL_CELSIUS)
     if not held_down.any():
         return []
-    masks = recent.samples(gpu.GPU_CLOCK_EVENT_REASONS, SECONDS)
+    masks = recent.samples(gpu.GPU_CLOCK_EVENT_REASONS, SECONDS, either)
     hot = _bits(masks, THERMAL_SOFTWARE | THERMAL_HARDWARE | POWER_BRAKE).any(axis=1)
     locked = (recent.samples(gpu.GPU_SM_CLOCK_MAX, SECONDS) < LOCKED_HERTZ).any(axis=1)
     found: Found = []
@@ -133,7 +143,7 @@ def gpu_reading(recent: Recent) -> Found:
     return found
 
 
-def _limited(metric: Metric, how: Fold, words: str) -> Callable[[Recent], Found]:
+def _limited(metric: Metric, how: Pair, words: str) -> Callable[[Recent], Found]:
     """A catalogue limit passed in every sample of 10 s."""
 
     def check(recent: Recent) -> Found:
@@ -159,9 +169,9 @@ NODE_CHECKS: tuple[Callable[[Recent], Found], ...] = (
     gpu_reading,
     power_delivery,
     throttling,
-    _limited(memory.MEMORY_HEADROOM, Fold.MIN, "has {} of memory left"),
-    _limited(gpu.GPU_TEMPERATURE, Fold.MAX, "has a GPU at {}"),
-    _limited(memory.CMA_DEFECT, Fold.MAX, "loses memory to a kernel defect (CMA)"),
+    _limited(memory.MEMORY_HEADROOM, np.fmin, "has {} of memory left"),
+    _limited(gpu.GPU_TEMPERATURE, np.fmax, "has a GPU at {}"),
+    _limited(memory.CMA_DEFECT, np.fmax, "loses memory to a kernel defect (CMA)"),
 )
 
 

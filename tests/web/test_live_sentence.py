@@ -127,6 +127,20 @@ def test_throttling_must_last_ten_seconds(make_world: MakeWorld, make_web: MakeW
     assert told(make_world, make_web, change)["level"] == level
 
 
+@pytest.mark.parametrize(("first", "second"), [(0x20, 0x100), (0x100, 0x20), (0x20, NAN), (NAN, 0x20)])
+def test_a_bit_of_one_of_two_gpus_is_seen(
+    make_world: MakeWorld, make_web: MakeWeb, first: float, second: float
+) -> None:
+    """The other GPU's mask is the larger number, and has not the bit."""
+
+    def change(world: World) -> None:
+        world.set("spark-02", gpu.GPU_CLOCK_EVENT_REASONS, constant(first))
+        other = Series("spark-02", gpu.GPU_CLOCK_EVENT_REASONS.name, (("gpu", "1"),))
+        world.series["spark-02"][other] = constant(second)
+
+    assert told(make_world, make_web, change)["text"].endswith("; spark-02 is throttling (software thermal)")
+
+
 @pytest.mark.parametrize(
     ("metric", "usual", "now_and_then"),
     [(memory.MEMORY_HEADROOM, 9 * GIB, 3 * GIB), (gpu.GPU_TEMPERATURE, 84.0, 91.0)],
