@@ -8,7 +8,7 @@ from telemetry import formatting
 from telemetry.model import Limits, Unit
 
 Cell = list[str]
-"""[text, unit, state, reason]; state is ok, warning, critical, unknown or stale."""
+"""[text, unit, state, reason]; state is ok, warning, critical or unknown."""
 
 LEVELS = ("ok", "idle", "empty", "unknown", "warning", "critical")
 """Levels from harmless to grave."""

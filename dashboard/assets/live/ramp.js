@@ -9,7 +9,7 @@ function channels(hex) {
   return [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
 }
 
-// Domain in base units: the metric's own, else what was seen, never narrower than a tenth of the top.
+// Domain in the unit of the values: the metric's own, else what was seen, never narrower than a tenth of the top.
 function domain(metric, rows, newest) {
   let low = metric.low, high = metric.high, nothing = false;
   if (low === null || high === null) {
@@ -28,7 +28,7 @@ function domain(metric, rows, newest) {
   return [low, high, nothing];
 }
 
-// metric: of the bootstrap; rows: what was recorded of it, per node; newest: of the latest tick.
+// metric: of the bootstrap, or of a run with values in base units and the `scale` to the unit shown; rows: what was recorded of it, per node; newest: of the latest tick.
 export function makeRamp(metric, rows, newest, colour) {
   const from = channels(colour("map-low")), to = channels(colour("map-high"));
   const table = Array.from({ length: STEPS }, (_, step) => {
