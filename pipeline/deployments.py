@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 DEPLOYMENT_FACT = "deployment."
 """Beginning of the facts that say which deployment an engine belongs to, by the model that it names."""
+MODEL_FACTS = ("model_alias", "served_models")
+"""Facts that name the model of an engine; the last one that is known counts."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -25,6 +27,15 @@ def short_model(model: str) -> str:
     'Kimi-K3'
     """
     return model.rstrip("/").rsplit("/", 1)[-1] or model
+
+
+def model_in(fact: str) -> str:
+    """The model that a fact names: the first of several names.
+
+    >>> model_in("org/Model-7B, alias")
+    'org/Model-7B'
+    """
+    return fact.split(",")[0].strip()
 
 
 def deployment_of(engine: EngineId, settings: Mapping[str, tuple[str, ...]], models: Mapping[str, str]) -> str:

@@ -15,7 +15,7 @@ from pipeline.agents import AgentEvent
 from pipeline.alarms import Alarms, Raised
 from pipeline.chronicle import Chronicle, Told
 from pipeline.config import CollectorConfig
-from pipeline.deployments import DEPLOYMENT_FACT, EngineId, group
+from pipeline.deployments import DEPLOYMENT_FACT, MODEL_FACTS, EngineId, group, model_in
 from pipeline.evidence import Evidence
 from pipeline.inbox import Asked
 from pipeline.judge import Judge, phase_series, surroundings
@@ -51,7 +51,6 @@ NO_WORDS = "it cannot be worked out who is told of alerts; see the log"
 MOST_TOKENS = 1e12
 MOST_AGE_MS = 30 * 86_400_000.0
 """Beyond these a number on a page is nonsense: the size of a prefill is then unknown, an event as old as that."""
-MODEL_FACTS = ("served_models", "model_alias")
 
 
 @dataclass
@@ -100,7 +99,8 @@ class Hub:
         self.lookout.fact(target, name, value, since_ms)
         self._facts[target, name] = value
         if name in MODEL_FACTS:
-            self._models[target] = value.split(",")[0].strip()
+            named = [known for one in MODEL_FACTS if (known := self.fact(target, one)) is not None]
+            self._models[target] = model_in(named[-1])
 
     def fact(self, target: str, name: str) -> str | None:
         """A fact as it is known now."""

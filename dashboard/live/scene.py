@@ -13,6 +13,7 @@ from alerts.record import Alert
 from dashboard.live import current
 from dashboard.live.alarms import Alarms
 from dashboard.sources import Recent
+from pipeline.deployments import MODEL_FACTS, model_in
 from storage.records import Absence, Episode, TargetRow
 from storage.store import Store
 from telemetry import ratios
@@ -200,8 +201,6 @@ def names(metrics: tuple[Metric, ...]) -> frozenset[str]:
 
 
 MODELS_EVERY_MS = 10_000
-MODEL_FACTS = ("model_alias", "served_models")
-"""Facts that name the model of an engine; the last one that is known counts."""
 
 
 @dataclass
@@ -215,7 +214,7 @@ class Models:
         """Model by engine target."""
         if self.read_ms is None or not 0 <= now_ms - self.read_ms < MODELS_EVERY_MS:
             found = [fact for name in MODEL_FACTS for fact in store.facts(at_ms=now_ms, name=name)]
-            self.known = {fact.target: fact.value.split(",")[0].strip() for fact in found}
+            self.known = {fact.target: model_in(fact.value) for fact in found}
             self.read_ms = now_ms
         return self.known
 

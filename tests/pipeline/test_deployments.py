@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.deployments import EngineId, deployment_of, group, short_model
+from tests.pipeline.stage import Stage
 
 SETTINGS = {"prod": ("head", "second")}
 
@@ -44,3 +45,17 @@ def test_group_is_in_order_of_name() -> None:
     assert list(found) == ["A", "M"]
     assert found["M"] == [EngineId("a", "0", "M"), EngineId("z", "0", "b/M"), EngineId("z", "1", "b/M")]
     assert group([], SETTINGS, {}) == {}
+
+
+@pytest.mark.parametrize("order", [("model_alias", "served_models"), ("served_models", "model_alias")])
+def test_a_served_model_counts_before_an_alias_whichever_was_told_last(stage: Stage, order: tuple[str, str]) -> None:
+    values = {"model_alias": "alias", "served_models": "org/Served-7B, other"}
+
+    async def story(stage: Stage) -> None:
+        stage.status, stage.body = 200, b"llamacpp:tokens_predicted_total 5\n"
+        await stage.tick(1)
+        for second, name in enumerate(order, start=2):
+            stage.sampler.hub.learn_facts("one", {name: values[name]}, second * 1000)
+        assert list(stage.sampler.hub.deployments()) == ["Served-7B"]
+
+    stage.play(story)
