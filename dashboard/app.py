@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -30,6 +31,9 @@ SHARED = ("explore/lines", "explore/link", "explore/time")
 """Modules of Explore that those of every page use."""
 RUN_BORROWS = ("colours", "draw", "format", "lines", "strip", "time")
 """Modules of Explore that a run's page uses."""
+GRID = re.compile(r'<script src="([^"]*/dash_ag_grid/[^"]*)"></script>')
+UNUSED = re.compile(r'<script src="[^"]*/dash_table/[^"]*"></script>')
+"""Dash's own table: loaded by every app of Dash, drawn by none of our pages."""
 INDEX = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -61,17 +65,19 @@ class App(dash.Dash):
         page, status_code = page_at(flask.request.path, self.services)
         flask.after_this_request(lambda response: _with_status(response, status_code))
         assets = self.get_asset_url("").rstrip("/")
+        scripts, grid = _scripts(flask.request.path, parts["scripts"])
         modules = dict.fromkeys((*MODULES, *SHARED, *_more_modules(flask.request.path)))
         preloads = "".join(f'<link rel="modulepreload" href="{assets}/{name}.js">\n' for name in modules)
         return INDEX.format(
             icon=ICON,
             palette=theme.style_sheet(),
             assets=assets,
-            plotly=_plotly(flask.request.path, self.config.requests_pathname_prefix),
+            plotly=_plotly(flask.request.path, self.config.requests_pathname_prefix) + grid,
             preloads=preloads,
             snapshot=script_json(live),
             first=first_screen(live, page, self.services.demo_control),
-            **{key: parts[key] for key in ("metas", "title", "css", "app_entry", "config", "scripts", "renderer")},
+            scripts=scripts,
+            **{key: parts[key] for key in ("metas", "title", "css", "app_entry", "config", "renderer")},
         )
 
 
@@ -95,6 +101,15 @@ def _plotly(path: str, prefix: str) -> str:
         return f'<script id="plotly" async src="{source}"></script>'
     # Not preloaded: a slow phone would use it only seconds later, and its browser would warn of that.
     return f'<link id="plotly" rel="prefetch" href="{source}">'
+
+
+def _scripts(path: str, scripts: str) -> tuple[str, str]:
+    """Dash's scripts without those that the page does not use, and the head's mention of the grid (`live/go.js`)."""
+    kept = UNUSED.sub("", scripts)
+    found = GRID.search(kept)
+    if path == runs.PATH or found is None:
+        return kept, ""
+    return kept.replace(found[0], ""), f'\n<link id="grid" rel="prefetch" href="{found[1]}">'
 
 
 def create_app(services: Services, **options: Any) -> dash.Dash:

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Route, expect
 
 from tests.browser.conftest import MakeSite, Open, taken_over
+from tests.web.test_runs import keep, run
 
 DRAWN = """() => { const graph = document.querySelector("#first .js-plotly-plot");
 return graph?.data && graph.data[0].y.length > 2; }"""
@@ -59,3 +60,41 @@ def test_a_page_that_comes_without_plotly_fetches_it_when_the_figure_is_wanted(
     page.get_by_role("link", name="Cluster").click()
     page.wait_for_function("() => document.querySelector('[data-plots] .js-plotly-plot')?.data?.[0].y.length > 2")
     assert page.locator("[data-plots] .js-plotly-plot").count() == 1
+
+
+LISTED = ".ag-center-cols-container .ag-row"
+
+
+def test_the_grid_of_the_list_is_fetched_when_somebody_points_at_it(make_site: MakeSite, open_page: Open) -> None:
+    site = make_site(ticks=60)
+    keep(site.world, run(1, 10, 30))
+    page = open_page(site.address)
+    assert page.locator("script[src*=dash_ag_grid], script[src*=dash_table]").count() == 0
+    assert not page.evaluate("'dash_ag_grid' in window")
+    page.evaluate("window.stayed = true")
+    link = page.get_by_role("link", name="Runs", exact=True)
+    link.hover()
+    page.wait_for_function("() => window.dash_ag_grid")
+    link.click()
+    expect(page.locator(LISTED)).to_have_count(1)
+    assert page.evaluate("window.stayed") is True
+
+
+def test_who_is_sooner_than_the_grid_loads_the_list_anew(make_site: MakeSite, open_page: Open) -> None:
+    site = make_site(ticks=60)
+    keep(site.world, run(1, 10, 30))
+    page = open_page(site.address)
+    page.route("**/dash_ag_grid*", lambda route: None)  # on its way for ever
+    page.evaluate("window.stayed = true")
+    page.get_by_role("link", name="Runs", exact=True).evaluate("link => link.focus()")
+    page.unroute("**/dash_ag_grid*")
+    page.get_by_role("link", name="Runs", exact=True).evaluate("link => link.click()")
+    expect(page.locator(LISTED)).to_have_count(1)
+    assert page.evaluate("window.stayed") is None
+    page.get_by_role("link", name="Cluster", exact=True).click()
+    page.wait_for_selector("#react-entry-point [data-live-root]")
+    page.reload(wait_until="commit")
+    taken_over(page)
+    assert not page.evaluate("'dash_ag_grid' in window")
+    page.go_back(wait_until="commit")
+    expect(page.locator(LISTED)).to_have_count(1)

@@ -9,6 +9,7 @@ import { drop } from "./figure.js";
 import { startOrders } from "../runs/orders.js";
 import { startReplays } from "../runs/replay.js";
 import { lookForFragments, refresh, startFragments } from "./fragments.js";
+import { go, plain, startGoing } from "./go.js";
 import { Charts } from "./history.js";
 import { FleetMap } from "./map.js";
 import { Plots } from "./plots.js";
@@ -140,10 +141,9 @@ function watch() {
 // Links made here behave like Dash's own: a page change without a reload.
 document.addEventListener("click", (event) => {
   const link = event.target.closest?.("a.tile, a.inside, .fragment a[href^='/']:not([href^='/api/'])");
-  if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey) return;
+  if (!link || !plain(event)) return;
   event.preventDefault();
-  history.pushState({}, "", link.href);
-  dispatchEvent(new CustomEvent("_dashprivate_pushstate"));
+  go(link.href);
   scrollTo(0, 0);
 });
 
@@ -154,6 +154,7 @@ function begin() {
   startOrders((form) => refresh(form.closest("[data-fragment]")));
   startReplays();
   startLinks();
+  startGoing();
   fresh = JSON.parse(document.getElementById("snapshot").textContent);
   watch();
   ask();

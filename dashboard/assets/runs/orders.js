@@ -1,6 +1,7 @@
 // What people do to runs and alerts: forms become commands, which the collector carries out at its next tick.
 
 import { initial } from "../live/fields.js";
+import { go } from "../live/go.js";
 
 const READ = {
   text: (text) => text,
@@ -43,11 +44,6 @@ export async function send(order, door = DOORS.runOrder) {
   } catch {
     return { error: "The server does not answer." };
   }
-}
-
-function go(address) {
-  history.pushState({}, "", address);
-  dispatchEvent(new CustomEvent("_dashprivate_pushstate"));
 }
 
 // done: called with the form once its command was carried out.
