@@ -19,7 +19,7 @@ from dashboard.live.deployments import members
 from dashboard.live.problems import Problem, lost
 from dashboard.live.reasons import state_words
 from dashboard.live.scene import Scene
-from dashboard.live.sentence import PHASE_WORDS, SERVING, engine_state, phases, sentence, silent_collector
+from dashboard.live.sentence import BUSIEST, PHASE_WORDS, SERVING, engine_state, phases, sentence, silent_collector
 from dashboard.sources import Sources
 from storage import schema
 from storage.records import TargetRow
@@ -153,7 +153,6 @@ def not_offered(scene: Scene, row: TargetRow, looks: Looks) -> list[str]:
 def _deployments(sources: Sources, scene: Scene) -> list[dict[str, Any]]:
     found = members(sources, dict(scene.models))
     doing = {} if silent_collector(scene) else phases(scene)
-    order = (*SERVING, *PHASE_WORDS)
     nodes = [row.name for row in scene.node_targets]
     return [
         {
@@ -161,7 +160,7 @@ def _deployments(sources: Sources, scene: Scene) -> list[dict[str, Any]]:
             "model": next((scene.models[one] for one in sorted(engines) if one in scene.models), name),
             "engines": sorted(engines),
             "nodes": nodes if len(found) == 1 else [],
-            "phase": min((doing.get(one, "unknown") for one in engines), key=order.index, default="unknown"),
+            "phase": min((doing.get(one, "unknown") for one in engines), key=BUSIEST.index, default="unknown"),
         }
         for name, engines in sorted(found.items())
     ]

@@ -32,6 +32,8 @@ PHASE_WORDS = {
     "unknown": ("answers, but does not say what it does", "unknown"),
 }
 SERVING = ("decoding", "prefilling")
+BUSIEST = (*SERVING, "stalled", "loading", "asleep", "idle", "stopped", "unknown")
+"""Phases in the order in which one of them stands for several engines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +54,12 @@ EMPTY = Sentence("empty", "Nothing is watched yet")
 
 def phases(scene: Scene) -> dict[str, str]:
     """Phase of every engine endpoint that answers: the busiest of its engines."""
-    order = (*SERVING, "stalled", "loading", "asleep", "idle", "stopped", "unknown")
     part = scene.engines.select(lambda series: series.metric == engine.ENGINE_PHASE.name)
     found: dict[str, str] = {}
     for series, value in zip(part.series, current.newest(part, scene.tick), strict=True):
         name = formatting.state(float(value), engine.PHASES)
-        if name in order:
-            found[series.target] = min(found.get(series.target, name), name, key=order.index)
+        if name in BUSIEST:
+            found[series.target] = min(found.get(series.target, name), name, key=BUSIEST.index)
     return found
 
 

@@ -11,6 +11,7 @@ from dashboard.live.cells import Cell, cell, unknown, words
 from dashboard.live.prefill import running_text
 from dashboard.live.reasons import idle, reason
 from dashboard.live.scene import WINDOWS_MS, Scene
+from dashboard.live.sentence import BUSIEST
 from telemetry import formatting
 from telemetry.catalog import cluster, engine
 from telemetry.catalog import ratios as quotients
@@ -61,9 +62,8 @@ def phase(scene: Scene) -> str:
     """The engines' phases in one text: that of all, or the busiest of several."""
     values = scene.engines_of(engine.ENGINE_PHASE.name)
     known = [int(value) for value in current.newest(values, scene.tick) if not math.isnan(value)]
-    order = ("decoding", "prefilling", "stalled", "loading", "asleep", "idle", "stopped", "unknown")
     found = {formatting.state(code, engine.PHASES) for code in known}
-    return next((name for name in order if name in found), "unknown")
+    return next((name for name in BUSIEST if name in found), "unknown")
 
 
 def prefill_now(scene: Scene) -> Cell:

@@ -108,6 +108,23 @@ def test_status_names_problems_of_a_node_that_answers(world: World, web: Web) ->
 
 
 @pytest.mark.parametrize(
+    ("one", "other", "told"),
+    [(1, 6, "stalled"), (4, 1, "loading"), (6, 2, "prefilling"), (7, 5, "asleep"), (0, 7, "stopped")],
+)
+def test_one_phase_stands_for_several_engines_the_same_everywhere(
+    make_world: MakeWorld, make_web: MakeWeb, one: int, other: int, told: str
+) -> None:
+    world = make_world()
+    world.second("second", "moonshotai/Kimi-K3")
+    for name, code in ((HEAD, one), ("second", other)):
+        world.set(name, engine.ENGINE_PHASE, constant(code))
+    world.run(0, 60)
+    web = make_web(world)
+    assert web.step()["cells"]["phase"][0] == told
+    assert [deployment["phase"] for deployment in web.get("status")["deployments"]] == [told]
+
+
+@pytest.mark.parametrize(
     ("code", "state", "level"), [(1, "idle", "idle"), (2, "prefilling", "ok"), (6, "stalled", "critical")]
 )
 def test_status_of_an_engine_is_its_phase(world: World, web: Web, code: int, state: str, level: str) -> None:
