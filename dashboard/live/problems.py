@@ -12,7 +12,7 @@ import numpy as np
 
 from dashboard.live import current
 from dashboard.live.cells import level
-from dashboard.live.reasons import CALM_STATES, state_words
+from dashboard.live.reasons import CALM_STATES, NOT_YET, state_words
 from dashboard.live.scene import Scene
 from storage.records import TargetRow
 from telemetry import formatting
@@ -69,7 +69,6 @@ class Recent:
 
 
 SECONDS = 20.0
-NOT_YET = "not yet scraped"
 MINIMUM = 3
 """With fewer samples in its window nothing is said of a node."""
 

@@ -11,6 +11,7 @@ from dashboard.live.unknown import YOUNG
 from storage.records import TargetRow
 from telemetry import formatting
 from telemetry.model import Metric, Ratio, Scope, Unit
+from telemetry.states import TargetState
 
 STATE_WORDS = {
     "ok": "answers",
@@ -26,9 +27,9 @@ STATE_WORDS = {
     "loading": "is loading",
     "restarting": "is restarting",
 }
-"""What a state of the catalogue's TARGET_STATES says of its target."""
-NO_STATISTICS = "no statistics"
-CALM_STATES = frozenset({"stopped", "loading", "restarting", "not yet scraped"})
+"""What each state (`telemetry.states.TargetState`) says of its target."""
+NO_STATISTICS, NOT_YET = TargetState.NO_STATISTICS.value, TargetState.NOT_YET_SCRAPED.value
+CALM_STATES = frozenset({TargetState.STOPPED.value, TargetState.LOADING.value, TargetState.RESTARTING.value, NOT_YET})
 """Silence that is no failure."""
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.live.reasons import state_words
+from dashboard.live.reasons import STATE_WORDS, state_words
 from dashboard.live.scene import Scene
 from storage.records import TargetRow
 from telemetry.catalog import cluster, engine
 from telemetry.model import Series
+from telemetry.states import TargetState
 from tests.web.conftest import MakeWeb, MakeWorld
 from tests.web.world import DEPLOYMENT, ENGINE, HEAD, NAN, constant
 
@@ -52,3 +53,7 @@ def test_nothing_happened_is_said_of_a_whole_window(
     cells = make_web(world).step()["cells"]
     assert cells["prefill.throughput"][3] == said
     assert cells["prefix_hits"][3] == said.replace("no prefill in 5 m", "no prompt in the last 5 m")
+
+
+def test_every_state_of_a_target_has_words() -> None:
+    assert {state.value for state in TargetState} == set(STATE_WORDS)
