@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pipeline.window import Window
+from storage.errors import StoreAway, StoreBusy
 from storage.records import Row
 from storage.store import Store
 
@@ -30,7 +31,8 @@ class Tail(Window):
         """Take in what was committed since the last call; the ticks that came, oldest first.
 
         The first call loads the whole span in slices, so that no read transaction is long. After a failure the next
-        one begins anew.
+        one begins anew. Later ones take in again what they could not read while the store was busy or away; what is
+        damaged is passed over.
         """
         if self._sequence < 0:
             return self._load()
@@ -39,8 +41,12 @@ class Tail(Window):
             return []
         first = min(commit.first_tick for commit in commits)
         last = max(commit.last_tick for commit in commits)
-        self._sequence = commits[-1].sequence
-        return self._take(first, last)
+        before, self._sequence = self._sequence, commits[-1].sequence
+        try:
+            return self._take(first, last)
+        except (StoreAway, StoreBusy):
+            self._sequence = before
+            raise
 
     def _load(self) -> list[int]:
         latest = self._store.latest_commit()

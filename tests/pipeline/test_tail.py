@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
 from pipeline.tail import Tail
 from pipeline.window import Window
+from storage.errors import StoreAway, StoreBroken, StoreBusy, StoreError
 from storage.intervals import OWN_FACT
 from storage.records import Batch, Fact, Row, TargetRow
 from storage.store import Store, open_store
@@ -61,6 +63,55 @@ def assert_same(store: Store, tail: Tail) -> Frame:
     for name in ("ticks", "values", "at_ms", "breaks", "gap_ms"):
         np.testing.assert_array_equal(getattr(mine, name), getattr(theirs, name), err_msg=name)
     return mine
+
+
+class Unsteady:
+    """A store that fails when it is asked for one thing, as often as it is told."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.fails: tuple[str, type[StoreError]] | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        if self.fails is not None and self.fails[0] == name:
+            raise self.fails[1]("a moment, please")
+        return getattr(self._store, name)
+
+
+@pytest.mark.parametrize("error", [StoreAway, StoreBusy])
+@pytest.mark.parametrize("asked", ["commits_after", "targets", "intervals", "rows", "offsets"])
+def test_what_cannot_be_read_for_a_moment_is_read_at_the_next_look(
+    opened: Store, asked: str, error: type[StoreError]
+) -> None:
+    told(opened, 1000, 1000)
+    unsteady = Unsteady(opened)
+    tail = Tail(cast(Store, unsteady))
+    write(opened, "e", list(range(5)))
+    tail.follow()
+    write(opened, "e", [5, 6])
+    unsteady.fails = (asked, error)
+    for _ in range(2):
+        with pytest.raises(error):
+            tail.follow()
+    write(opened, "e", [7])
+    unsteady.fails = None
+    assert tail.follow() == [T0 + 5000, T0 + 6000, T0 + 7000]
+    assert assert_same(opened, tail).values[0].tolist() == [20.0 * at for at in range(8)]
+    assert tail.follow() == []
+
+
+def test_what_is_damaged_is_passed_over(opened: Store) -> None:
+    unsteady = Unsteady(opened)
+    tail = Tail(cast(Store, unsteady))
+    write(opened, "e", [0])
+    tail.follow()
+    write(opened, "e", [1])
+    unsteady.fails = ("rows", StoreBroken)
+    with pytest.raises(StoreBroken):
+        tail.follow()
+    write(opened, "e", [2])
+    unsteady.fails = None
+    assert tail.follow() == [T0 + 2000]
 
 
 @pytest.mark.parametrize("at_once", [True, False])
