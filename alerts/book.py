@@ -81,6 +81,10 @@ class Book:
         """Those that fire."""
         return {where: one for where, one in self.standings.items() if one.phase is Phase.FIRING}
 
+    def let_go(self, rule: str, key: Key) -> None:
+        """An instance that is there no more stands nowhere."""
+        self._keep(rule, key, NEW)
+
     def forget(self, rule: str) -> None:
         """A rule that is gone, or is another now, stands nowhere."""
         self.by_rule.pop(rule, None)

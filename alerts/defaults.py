@@ -10,12 +10,15 @@ from typing import Any
 
 Tables = Mapping[str, Mapping[str, Any]]
 FILE = Path(__file__).with_name("defaults.toml")
+RUNBOOK = "docs/alerts.md#{}"
+"""Where a rule of the product is explained; a test holds that it is."""
 
 
 @lru_cache(maxsize=1)
 def defaults() -> Tables:
-    """The tables of `defaults.toml`, by name."""
-    return tomllib.loads(FILE.read_text(encoding="utf-8"))
+    """The tables of `defaults.toml`, by name; each with its paragraph of the documentation as runbook."""
+    tables = tomllib.loads(FILE.read_text(encoding="utf-8"))
+    return {name: {**table, "runbook": RUNBOOK.format(name)} for name, table in tables.items()}
 
 
 def merged(*layers: Tables) -> dict[str, dict[str, Any]]:

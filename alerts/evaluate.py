@@ -159,18 +159,23 @@ def _deployments(keys: Sequence[Key], place: Place, view: View) -> list[str | No
 
 
 def _counted(held: Floats, groups: Sequence[str | None]) -> Floats:
-    """How many rows of each row's group are known to hold."""
-    result = np.zeros(held.shape)
+    """How many rows of each row's group are known to hold; unknown for what belongs to none."""
+    result = np.full(held.shape, np.nan)
     for group in dict.fromkeys(groups):
+        if group is None:
+            continue
         rows = [row for row, of in enumerate(groups) if of == group]
         result[rows] = (held[rows] == 1.0).sum(axis=0)
     return result
 
 
 def _peers(values: Floats, groups: Sequence[str | None]) -> Floats:
-    """Median of the others of each row's group: NaN where fewer than PEERS_NEEDED − 1 of them are known."""
+    """Median of the others of each row's group: NaN where fewer than PEERS_NEEDED − 1 of them are known, or it has no
+    group."""
     result = np.full(values.shape, np.nan)
     for group in dict.fromkeys(groups):
+        if group is None:
+            continue
         rows = [row for row, of in enumerate(groups) if of == group]
         result[rows] = _others(values[rows])
     return result

@@ -11,6 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from alerts.places import Members
 from telemetry.frame import Floats, Ints
 from telemetry.model import Fold, Kind, Metric, Scope, Unit
 from telemetry.states import TargetState
@@ -57,13 +58,29 @@ STORE_FILL = _metric(
     Kind.GAUGE,
     Scope.CLUSTER,
 )
-CHANNELS_FAILING = _metric(
-    "channels_failing",
-    "Channels failing",
-    "Notification channels whose last message was not delivered.",
+CHANNEL_FAILING = _metric(
+    "channel_failing",
+    "Channel failing",
+    "1 while a notification channel does not take messages: its last was tried twice in vain, waits, or was given up.",
     Unit.COUNT,
     Kind.GAUGE,
+    Scope.TARGET,
+)
+COMMIT_AGE = _metric(
+    "commit_age_seconds",
+    "Age of the last commit",
+    "For how long the collector has not written anything to the store.",
+    Unit.SECONDS,
+    Kind.GAUGE,
     Scope.CLUSTER,
+)
+ENGINES_LOADING = _metric(
+    "engines_loading",
+    "Engines loading",
+    "Engines that load their weights on a node: of its deployment, and those of which no node is known.",
+    Unit.COUNT,
+    Kind.GAUGE,
+    Scope.NODE,
 )
 BASELINE_SPEED = _metric(
     "baseline_speed_ratio",
@@ -76,9 +93,21 @@ BASELINE_SPEED = _metric(
 
 GIVEN: Mapping[str, Metric] = {
     metric.name: metric
-    for metric in (TARGET_STATE, UNCLEAN_BOOT, TICKS_MISSED, STORE_FILL, CHANNELS_FAILING, BASELINE_SPEED)
+    for metric in (
+        TARGET_STATE,
+        UNCLEAN_BOOT,
+        TICKS_MISSED,
+        STORE_FILL,
+        CHANNEL_FAILING,
+        COMMIT_AGE,
+        ENGINES_LOADING,
+        BASELINE_SPEED,
+    )
 }
 FRESH_BOOT_MS = 600_000
+REBOOT_MS = 120_000
+"""How long before a boot is seen a clean stop may be over: the agent answers before it says of which boot it is."""
+LOADING = tuple(STATES.index(state.value) for state in (TargetState.LOADING, TargetState.RESTARTING))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +141,25 @@ def unclean_boots(boots: Iterable[Span], absences: Iterable[Span], ticks: Ints) 
     found = np.zeros(len(ticks))
     for before, boot in pairwise(sorted(boots, key=lambda span: span.start_ms)):
         clean = any(
-            span.end_ms is None or before.start_ms < span.end_ms <= boot.start_ms + FRESH_BOOT_MS for span in stopped
+            span.end_ms is None
+            or max(before.start_ms, boot.start_ms - REBOOT_MS) < span.end_ms <= boot.start_ms + FRESH_BOOT_MS
+            for span in stopped
         )
         if before.text != boot.text and not clean:
             found[(ticks >= boot.start_ms) & (ticks < boot.start_ms + FRESH_BOOT_MS)] = 1.0
     return found
+
+
+def engines_loading(codes: Mapping[str, Floats], members: Members) -> dict[str, Floats]:
+    """How many engines load their weights, for each node: float64[tick]. codes: states of engines' servers."""
+    owned = set(members.nodes.values())
+    by_deployment: dict[str | None, Floats] = {}
+    for server, states in codes.items():
+        deployment = members.servers.get(server)
+        where = deployment if deployment in owned else None
+        loading = np.isin(states, LOADING).astype(np.float64)
+        by_deployment[where] = by_deployment[where] + loading if where in by_deployment else loading
+    nowhere = by_deployment.get(None, np.zeros(1))
+    summed = {where: found + nowhere for where, found in by_deployment.items() if where is not None}
+    nodes = (name for name, kind in members.targets.items() if kind is Scope.NODE)
+    return {node: summed.get(members.nodes.get(node, ""), nowhere) for node in nodes}

@@ -10,7 +10,7 @@ import numpy as np
 from alerts.expression import QUANTILES, Reading
 from alerts.grouping import Grouping
 from telemetry import ratios
-from telemetry.counters import trailing_increase
+from telemetry.counters import trailing_total
 from telemetry.fleet import fold
 from telemetry.frame import Bools, Floats, Frame
 from telemetry.model import Fold, Metric, Ratio, Series
@@ -107,6 +107,6 @@ SERIES: Mapping[str, Callable[[Frame, float], Floats]] = {
     "max": _extreme(np.fmax),
     "mean": _mean,
     "change": _change,
-    "increase": trailing_increase,
+    "increase": trailing_total,  # what happened in a gap has happened: an OOM kill stops the agent for seconds
 }
 """How a reading is taken → float64[series, tick]."""

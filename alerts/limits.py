@@ -56,6 +56,10 @@ def _deciding(condition: ex.Condition) -> Iterator[ex.Compare]:
             yield from _deciding(term)
     elif isinstance(condition, ex.Maybe):
         yield from _deciding(condition.term)
+    elif isinstance(condition, ex.All):
+        asked = [term for term in condition.terms if not isinstance(term, ex.Maybe)]
+        if len(asked) == 1:  # the others only corroborate
+            yield from _deciding(asked[0])
 
 
 def _told(compare: ex.Compare) -> tuple[ex.Reading, str, ex.Number] | None:

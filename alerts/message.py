@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from alerts.holes import HOLE, limits
 from alerts.operands import Operand
 from alerts.places import Key
-from alerts.rule import HOLE, Rule
+from alerts.rule import Rule
 from telemetry import formatting
 from telemetry.model import Scope
 
@@ -46,7 +47,9 @@ def _filled(rule: Rule, key: Key, read: Sequence[Operand]) -> str:
     """The rule's own words; "spark-07: GPU 0 draws 24 W"."""
     holes = dict(zip(rule.place.labels, key[-len(rule.place.labels) :], strict=True)) if rule.place.labels else {}
     for one in read:
-        holes.setdefault(one.metric, one.text)
+        for name in one.names:
+            holes.setdefault(name, one.text)
+    holes = {**limits(rule.condition), **rule.settings, **holes}
     owner = key[0] if key else "the cluster"
     return f"{owner}: " + HOLE.sub(lambda hole: holes.get(hole[1], formatting.UNKNOWN_TEXT), rule.message)
 

@@ -121,7 +121,7 @@ SERIES: Mapping[str, Callable[[Frame, float], Floats]] = {
     "max": _extreme(np.fmax),
     "mean": mean,
     "change": change,
-    "increase": increase,
+    "increase": total,
 }
 
 

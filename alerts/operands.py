@@ -10,20 +10,29 @@ import numpy as np
 
 from alerts import expression as ex
 from alerts.evaluate import answers, instances, larger_of, truth, value
+from alerts.given import TARGET_STATE
+from alerts.holes import PEERS, spelled
 from alerts.places import Key, Place
 from alerts.view import View
 from telemetry import formatting
 from telemetry.catalog import network
-from telemetry.model import Kind, Metric, Unit
+from telemetry.model import Kind, Metric, Scope, Unit
 from telemetry.rates import rate
+from telemetry.states import TargetState
 
 MOST_ANSWERS = 4
+NODE_WORDS: Mapping[str, str] = {
+    TargetState.REFUSED.value: "refused (the host is alive, the agent is down)",
+    TargetState.TIMED_OUT.value: "timed out (the host is unreachable)",
+}
+"""What a state of a node's agent means, where it means more than it says."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operand:
     """metric: name of what was read, or of a fact. label: in words. value: None where it is not known. text: as shown,
-    with its unit. corroborates: a rule fires without it. missing: it is not known, and the rule went without."""
+    with its unit. corroborates: a rule fires without it. missing: it is not known, and the rule went without.
+    how: how it was taken."""
 
     metric: str
     label: str
@@ -32,6 +41,12 @@ class Operand:
     text: str
     corroborates: bool = False
     missing: bool = False
+    how: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What it is called in a rule's message."""
+        return spelled(self.metric, self.how)
 
     def to_json(self) -> dict[str, Any]:
         """As it is kept with an alert."""
@@ -97,7 +112,7 @@ def _walk(of: ex.Condition | ex.Value, seat: _Seat) -> Iterator[Operand]:
 
 
 def _without(one: Operand) -> Operand:
-    return Operand(one.metric, one.label, None, one.unit, one.text, corroborates=True, missing=True)
+    return replace(one, corroborates=True, missing=True)
 
 
 def _last(of: ex.Value, seat: _Seat) -> float | None:
@@ -107,20 +122,23 @@ def _last(of: ex.Value, seat: _Seat) -> float | None:
 
 def _reading(reading: ex.Reading, seat: _Seat) -> Operand:
     found, unit = _last(reading, seat), unit_of(reading)
-    return Operand(
-        reading.metric.name, label_of(reading), found, unit.value, shown(reading, found), corroborates=seat.corroborates
-    )
+    text = shown(reading, found)
+    if reading.metric is TARGET_STATE and seat.place.only is Scope.NODE:
+        text = NODE_WORDS.get(text, text)
+    label = label_of(reading)
+    return Operand(reading.metric.name, label, found, unit.value, text, corroborates=seat.corroborates, how=reading.how)
 
 
 def _mask(one: Operand) -> Operand:
     text = one.text if one.value is None else hex(int(one.value))
-    return Operand(one.metric, one.label, one.value, one.unit, text, one.corroborates)
+    return replace(one, text=text)
 
 
 def _peers(of: ex.Peers, reading: ex.Reading, seat: _Seat) -> Operand:
     found, unit = _last(of, seat), unit_of(reading)
     label = f"peers' {label_of(reading)}"
-    return Operand(reading.metric.name, label, found, unit.value, shown(reading, found), corroborates=seat.corroborates)
+    text = shown(reading, found)
+    return Operand(reading.metric.name, label, found, unit.value, text, corroborates=seat.corroborates, how=PEERS)
 
 
 def _differing(condition: ex.Differs, seat: _Seat) -> Operand:

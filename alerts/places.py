@@ -25,6 +25,13 @@ class Place:
     labels: tuple[str, ...] = ()
     only: Scope | None = None
 
+    @property
+    def owner_label(self) -> str:
+        """What the owner of an instance is called: that of an engine is the server it is in."""
+        if self.owner is Scope.ENGINE:
+            return Scope.TARGET.value
+        return self.name if self.name == "channel" else self.owner.value
+
 
 PLACES: Mapping[str, Place] = {
     place.name: place
@@ -39,6 +46,7 @@ PLACES: Mapping[str, Place] = {
         Place("server", Scope.TARGET, (), Scope.ENGINE),
         Place("engine", Scope.ENGINE, ("engine", "model")),
         Place("deployment", Scope.DEPLOYMENT),
+        Place("channel", Scope.TARGET),
         Place("cluster", Scope.CLUSTER),
     )
 }
@@ -118,3 +126,16 @@ def seen_from(key: Key, place: Place, metric: Metric | Ratio, members: Members) 
             return None if found is None else (found,)
     kept = shared(place, metric)
     return key[:1] + tuple(value for label, value in zip(place.labels, key[1:], strict=True) if label in kept)
+
+
+def is_gone(place: Place, key: Key, members: Members) -> bool:
+    """Whether an instance is surely there no more: not merely silent, nor not heard of yet."""
+    if place.owner is Scope.DEPLOYMENT:
+        names = {*members.engines.values(), *members.servers.values()}
+        return bool(names) and key[0] not in names
+    if place.owner is Scope.CLUSTER or place is PLACES["channel"] or not members.targets:
+        return False
+    if key[0] not in members.targets:
+        return True
+    answered = {target for target, _, _ in members.engines}
+    return place.owner is Scope.ENGINE and key[0] in answered and key[:3] not in members.engines

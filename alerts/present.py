@@ -23,7 +23,8 @@ def present(reading: Reading, frame: Newest, grouping: Grouping, quotient: Quoti
     if reading.how == "now":
         values = frame.now[grouping.rows]
     else:
-        values = newest.SERIES[reading.how](frame.part(grouping.rows, window_ms), window_ms)
+        back = None if reading.how == "increase" else window_ms  # what a gap before the window hides counts, too
+        values = newest.SERIES[reading.how](frame.part(grouping.rows, back), window_ms)
     recent = frame.recent[grouping.rows]
     return folded(values, grouping.group, len(grouping.keys), reading.metric.across, recent)[:, np.newaxis]
 

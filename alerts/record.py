@@ -8,6 +8,7 @@ from typing import Any
 
 from alerts.machine import Phase, Standing
 from alerts.places import Key
+from alerts.weekly import Weekly
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,8 @@ class Alert:
 class Silence:
     """From when to when nobody is told of alerts that match. Each field of the matcher that is "" matches all.
 
-    rule: a rule's name. node: a node or another target. deployment, severity: of the alert.
+    rule: a rule's name. node: a node or another target. deployment, severity: of the alert. weekly: it holds in this
+    window of every week between start and end, None for all of the time.
     """
 
     id: int
@@ -68,10 +70,11 @@ class Silence:
     comment: str = ""
     by: str = ""
     made_ms: int = 0
+    weekly: Weekly | None = None
 
     def active(self, at_ms: int) -> bool:
         """Whether it holds at an instant."""
-        return self.start_ms <= at_ms < self.end_ms
+        return self.start_ms <= at_ms < self.end_ms and (self.weekly is None or self.weekly.holds(at_ms))
 
     def matches(self, alert: Alert) -> bool:
         """Whether an alert is meant, whenever."""

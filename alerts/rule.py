@@ -10,6 +10,7 @@ from typing import Any
 
 from alerts import check
 from alerts import expression as ex
+from alerts.holes import HOLE, limits, names
 from alerts.language import parse
 from alerts.machine import Timing
 from alerts.places import PLACES, Place
@@ -33,7 +34,7 @@ class Rule:
     """One rule, checked.
 
     when, clear: the texts; without a text `clear` is that `when` does not hold.
-    message: said when it fires, with names of metrics and of the place's labels in braces; "" lists what it read.
+    message: said when it fires, with names in braces (`alerts.holes`); "" lists what it read.
     because_of: rules that, while they fire on the same node or deployment, are the cause of this one.
     channels: names of those told; none of them named: all.
     """
@@ -65,8 +66,6 @@ class RuleError(ValueError):
 
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
-HOLE = re.compile(r"\{(\w+)\}")
-"""A name in a message, in whose place a value stands."""
 TEXTS = ("title", "place", "when", "clear", "for", "clear_for", "severity", "message", "text", "runbook")
 LISTS = ("because_of", "channels")
 FIELDS = (*TEXTS, *LISTS, "enabled", "settings")
@@ -85,7 +84,7 @@ def rule(name: str, table: Mapping[str, Any]) -> Rule:
     when = _condition("when", table["when"], place, settings, problems)
     clear = _condition("clear", table["clear"], place, settings, problems) if table.get("clear") else None
     if when is not None:
-        problems += _holes(table.get("message", ""), when, place)
+        problems += _holes(table.get("message", ""), when, place, settings)
     timing = Timing(_milliseconds("for", table, problems), _milliseconds("clear_for", table, problems))
     if problems or when is None:
         raise RuleError(name, problems)
@@ -145,9 +144,9 @@ def _condition(
     return found
 
 
-def _holes(message: str, condition: ex.Condition, place: Place) -> list[str]:
+def _holes(message: str, condition: ex.Condition, place: Place, settings: Mapping[str, str]) -> list[str]:
     """What a message asks for that nobody will know."""
-    known = [*place.labels, *dict.fromkeys(reading.metric.name for reading in ex.readings(condition))]
+    known = list(dict.fromkeys([*place.labels, *names(condition), *limits(condition), *settings]))
     return [
         f"message: nothing is read that is called {name}: it is {', '.join(known)}"
         for name in HOLE.findall(message)

@@ -14,6 +14,7 @@ from typing import Any
 from alerts.defaults import defaults, merged
 from alerts.record import MATCHERS
 from alerts.rule import RuleError, rules
+from alerts.weekly import weekly_text
 from cli import channels, configs
 from cli.columns import aligned
 from cli.numbers import number
@@ -29,8 +30,9 @@ from storage.store import open_store
 FAILED, REFUSED, UNHEARD = 1, 2, 3
 USAGE = (
     "alerts list | show ID | ack ID | silence [COMMENT] [--rule NAME] [--node NAME] [--deployment NAME] "
-    "[--severity WORD] --end TIME | unsilence ID | silences | rules [NAME] | set NAME FIELD=VALUE… | enable NAME | "
-    "disable NAME | reset NAME | check FILE | replay NAME | channels | test-channel NAME"
+    "[--severity WORD] [--weekly WINDOW] "
+    "--end TIME | unsilence ID | silences | rules [NAME] | set NAME FIELD=VALUE… | enable NAME | "
+    "disable NAME | reset NAME | check FILE | replay NAME | prometheus | channels | test-channel NAME"
 )
 ORIGINS = {"default": "as delivered", "file": "settings file", "page": "changed by people"}
 """Where a field of a rule comes from, in words: what people change comes by command line, page or API alike."""
@@ -122,8 +124,8 @@ def _list(sources: Sources, file: File, _words: Sequence[str], options: Options)
     return found, (none or aligned(rows).splitlines()) + pending
 
 
-def _show(sources: Sources, _file: File, words: Sequence[str], _options: Options) -> Shown:
-    found = answers.one(sources, _id(words))
+def _show(sources: Sources, file: File, words: Sequence[str], _options: Options) -> Shown:
+    found = answers.one(sources, _id(words), file)
     one = found["alert"]
     lines = [
         f"{one['message']}",
@@ -170,8 +172,18 @@ def _silences(sources: Sources, _file: File, _words: Sequence[str], _options: Op
     rows = [("ID", "State", "From", "To", "Of", "Comment")]
     for one in found["silences"]:
         of = ", ".join(f"{name} {one[name]}" for name in MATCHERS if one[name]) or "everything"
+        of += _every_week(one["weekly"])
         rows.append((str(one["id"]), one["state"], _instant(one["start"]), _instant(one["end"]), of, one["comment"]))
     return found, aligned(rows).splitlines() if len(rows) > 1 else ["There is no silence."]
+
+
+def _prometheus(sources: Sources, file: File, _words: Sequence[str], _options: Options) -> Shown:
+    found = answers.prometheus(sources, file)
+    return found, found["text"].rstrip("\n").splitlines()
+
+
+def _every_week(weekly: Mapping[str, Any] | None) -> str:
+    return "" if weekly is None else f"; {','.join(weekly['days'])} {weekly['from']}-{weekly['to']} {weekly['zone']}"
 
 
 def _replay(sources: Sources, file: File, words: Sequence[str], options: Options) -> Shown:
@@ -197,6 +209,7 @@ SHOWN: Mapping[str, Callable[[Sources, File, Sequence[str], Options], Shown]] = 
     "rules": _rules,
     "silences": _silences,
     "replay": _replay,
+    "prometheus": _prometheus,
 }
 
 
@@ -238,7 +251,8 @@ def _silence(words: Sequence[str], options: Options) -> dict[str, Any]:
     now = _now()
     given = {name: options[name] for name in MATCHERS if options.get(name) is not None}
     instants = {f"{name}_ms": _when(name, options[name], now) for name in ("start", "end") if options.get(name)}
-    return {"kind": "silence", **given, **instants, **({"comment": " ".join(words)} if words else {})}
+    weekly = {"weekly": weekly_text(options["weekly"]).to_json()} if options.get("weekly") else {}
+    return {"kind": "silence", **given, **instants, **weekly, **({"comment": " ".join(words)} if words else {})}
 
 
 def _when(name: str, text: str, now_ms: int) -> int:

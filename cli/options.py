@@ -119,8 +119,8 @@ RUNS = (
 ALERTS = (
     Option(
         "action",
-        "list, show, ack, silence, unsilence, silences, rules, set, enable, disable, reset, check, "
-        "channels or test-channel.",
+        "list, show, ack, silence, unsilence, silences, rules, set, enable, disable, reset, check, replay, "
+        "prometheus, channels or test-channel.",
         "ACTION",
     ),
     Option(
@@ -132,6 +132,7 @@ ALERTS = (
     Option("--node", "Only alerts of this node or target: for list and silence.", "NAME"),
     Option("--deployment", "Only alerts of this deployment: for list and silence.", "NAME"),
     Option("--severity", "Only alerts of this severity: for list and silence.", "info|warning|critical"),
+    Option("--weekly", "Silence in this window of every week, such as “mon,tue 22:00-06:00 Europe/Berlin”.", "WINDOW"),
     Option("--state", "List only alerts that fire, or those that are over.", "firing|resolved"),
     Option("--limit", "List at most so many.", "N"),
     Option("--start", "From: times as for export; for silence also a length from now on like +1h.", "TIME"),

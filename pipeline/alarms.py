@@ -15,11 +15,12 @@ from alerts.causes import Firing, causes
 from alerts.machine import Phase, Standing
 from alerts.message import message
 from alerts.operands import operands
-from alerts.places import Key
+from alerts.places import Key, Members, is_gone
 from alerts.record import Alert, RuleChange, RuleState, Silence, standings_json, standings_of
 from alerts.rule import Rule
 from alerts.rulebook import Rulebook
 from alerts.view import View
+from alerts.weekly import weekly_of
 from pipeline.alert_orders import LONGEST_SILENCE_MS
 from pipeline.inbox import Asked
 from storage.alerts import AlertFilter
@@ -28,7 +29,10 @@ from storage.store import Store
 from telemetry.counters import NOMINAL_PER_GAP
 
 WELL, CHANGED, OFF, GONE = "it is well again", "the rule was changed", "the rule was switched off", "the rule is gone"
+UNWATCHED = "it is not watched any more"
 """Why an alert is over."""
+SOON_MS = 120_000
+"""For a cause that takes longer to fire nobody is kept waiting."""
 
 log = logging.getLogger(__name__)
 
@@ -72,6 +76,24 @@ class Alarms:
             if found:
                 self.book.by_rule[one.rule] = found
             self._written[one.rule] = _signature(found)
+        self._reconcile()
+
+    def _reconcile(self) -> None:
+        """What fires has its alert, and what has one fires: where rows of a tick were lost, or are not understood any
+        more, an alert would else go on for ever, or never come."""
+        for rule, standings in list(self.book.by_rule.items()):
+            kept = {
+                key: one for key, one in standings.items() if one.phase is not Phase.FIRING or (rule, key) in self.open
+            }
+            self.book.by_rule[rule] = kept
+            if not kept:
+                self.book.forget(rule)
+        for (rule, key), alert in self.open.items():
+            standings = self.book.by_rule.setdefault(rule, {})
+            if key not in standings or standings[key].phase is not Phase.FIRING:
+                standings[key] = Standing(
+                    Phase.FIRING, alert.fired_ms, alert.began_ms, seen_ms=alert.fired_ms, holds=True
+                )
 
     def follow(self, moved: Iterable[MarksMoved]) -> None:
         """Minutes of a run are another's now: of alerts that fire, too, as the store does it of all."""
@@ -84,6 +106,7 @@ class Alarms:
         """What follows from a tick. view: of this tick. runs: deployment → number of the run that goes on."""
         raised = Raised()
         self._let_go(tick, raised)
+        self._let_go_of_strangers(tick, view.members, raised)
         for one in asked:
             raised.commands.append(Done(one.number, tick, self._obey(one, tick, raised) or None))
         turns = [turn for rule in self.rulebook.rules.values() for turn in self._read(rule, view)]
@@ -165,6 +188,30 @@ class Alarms:
             if one.end_ms <= tick:
                 del self.silences[number]
 
+    def _let_go_of_strangers(self, tick: int, members: Members, raised: Raised) -> None:
+        """Alerts of what is there no more: a target that the settings do not name, an engine in whose place another
+        model answers, a deployment that nothing serves."""
+        for where, alert in list(self.open.items()):
+            rule = self.rulebook.rules.get(where[0])
+            if rule is not None and is_gone(rule.place, alert.key, members):
+                self._end(where, tick, UNWATCHED, raised)
+                self.book.let_go(*where)
+
+    def awaiting(self, members: Members) -> set[int]:
+        """Numbers of alerts that something would explain which may fire in a moment: until then nobody is told."""
+        pending = {
+            where
+            for where, one in self.book.standings.items()
+            if one.phase is Phase.PENDING and self._is_soon(where[0])
+        }
+        if not pending or not self.open:
+            return set()
+        found = causes(self.open.keys() | pending, self.rulebook.rules, members)
+        return {self.open[where].id for where, cause in found.items() if where in self.open and cause in pending}
+
+    def _is_soon(self, rule: str) -> bool:
+        return rule in self.rulebook.rules and self.rulebook.rules[rule].timing.for_ms <= SOON_MS
+
     def _keep_standings(self, raised: Raised) -> None:
         """Where rules stand, of those that stand otherwise than was written last."""
         for rule in {**self._written, **self.book.by_rule}:
@@ -206,7 +253,8 @@ class Alarms:
             raise ValueError(f"there is no rule {order['rule']}")
         self._silence += 1
         texts = {name: order[name] or "" for name in ("rule", "node", "deployment", "severity", "comment", "by")}
-        self._keep_silence(Silence(self._silence, start_ms, end_ms, made_ms=tick, **texts), raised)
+        weekly = None if order["weekly"] is None else weekly_of(order["weekly"])
+        self._keep_silence(Silence(self._silence, start_ms, end_ms, made_ms=tick, weekly=weekly, **texts), raised)
 
     def unsilence(self, asked: Asked, tick: int, raised: Raised) -> None:
         """A silence ends now; one that was planned never begins."""

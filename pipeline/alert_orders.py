@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from alerts.rule import NAME, Severity
+from alerts.weekly import weekly_of
 from pipeline.orders import Reader, line, maybe, number, switch, within
 
 PREFIX = "alert."
@@ -36,6 +37,10 @@ def _table(name: str, value: Any) -> dict[str, Any]:
     return value
 
 
+def _weekly(_name: str, value: Any) -> dict[str, Any]:
+    return weekly_of(value).to_json()
+
+
 _BY = {"by": maybe(line)}
 KINDS: Mapping[str, Mapping[str, Reader]] = {
     "acknowledge": {"alert": number, **_BY},
@@ -47,6 +52,7 @@ KINDS: Mapping[str, Mapping[str, Reader]] = {
         "start_ms": maybe(number),
         "end_ms": number,
         "comment": maybe(line),
+        "weekly": maybe(_weekly),
         **_BY,
     },
     "unsilence": {"silence": number, **_BY},

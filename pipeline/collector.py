@@ -16,7 +16,7 @@ from pipeline.desk import Desk
 from pipeline.hub import READ_FACT, Hub
 from pipeline.inbox import Inbox
 from pipeline.pulse import Pulse
-from pipeline.resume import left_of, prefills_left
+from pipeline.resume import before_left, left_of, prefills_left
 from pipeline.resume_alarms import resume_alarms
 from pipeline.sampler import Sampler
 from pipeline.targets import Target
@@ -85,13 +85,17 @@ def build(config: CollectorConfig, store: Store, clock: HubClock, monotonic: Cal
     ]
     names = {target.name for target in targets}
     still_open = [one for one in store.absences(0, FOREVER_MS) if one.end_ms is None and one.target in names]
+    away, now_ms = {one.target: one.reason for one in still_open if one.metric is None}, clock.at(monotonic() * 1000.0)
+    for target in targets:
+        row = last.get(target.name)
+        target.before = before_left(store, target.is_node, row, away.get(target.name), round(now_ms))
     hub = Hub(config, targets, AbsenceBook(still_open))
     hub.chronicle = chronicle_of(store, round(config.run_silence_s * 1000))
     hub.prefills.totals.update(prefills_left(store, last))
     for fact in store.facts():
         if fact.target in names and fact.end_ms is None:
             hub.remember_fact(fact.target, fact.name, fact.value, fact.start_ms)
-    resume_alarms(hub, store, config.alerts, round(clock.at(monotonic() * 1000.0)), config.interval_s * 1000)
+    resume_alarms(hub, store, config.alerts, round(now_ms), config.interval_s * 1000)
     for target in targets:
         target.read_up_to = hub.fact(target.name, READ_FACT)
     return Sampler(targets, hub, Writer(store), clock, config.interval_s, monotonic, desk, Inbox(store), pulse)

@@ -16,6 +16,8 @@ from telemetry.states import TargetState
 FILL_BYTES = 1024.0**3
 FILL_MS = 30_000
 """GPU memory of processes that grows by so much within this time is a model being loaded."""
+SETTLED_MS = 60_000
+"""For so long a stop on purpose may turn out to be something else: an OOM kill is told seconds later."""
 LOADING_MS = 600_000
 """How long after its last growth loading may go on without any (graph capture, warm-up)."""
 
@@ -32,8 +34,10 @@ class Evidence:
         silent = [target for target in known if not target.is_node and target.health.failing_since is not None]
         if silent:
             lost, filling = any(is_lost(target) for target in known), self.filling(window, tick)
+            off = any(target.is_node and target.health.verdict.state is TargetState.STOPPED for target in known)
             for target in silent:
-                target.note(fatal=target.before.fatal or lost, memory_rising=filling)
+                settled = target.before.stopped or _settled(target, tick)
+                target.note(fatal=target.before.fatal or lost, memory_rising=filling, stopped=settled, machine_off=off)
 
     def filling(self, window: Window, tick: int) -> bool:
         """Whether a model is being loaded: GPU memory of processes grew lately, and none of it was given back since."""
@@ -47,6 +51,13 @@ class Evidence:
         if any(len(seen) and seen[-1] - seen.min() >= FILL_BYTES for seen in (one[~np.isnan(one)] for one in held)):
             self._rose_ms = tick
         return self._rose_ms is not None and tick - self._rose_ms <= LOADING_MS
+
+
+def _settled(target: Target, tick: int) -> bool:
+    """Whether an engine has been stopped on purpose for a while."""
+    since = target.health.failing_so_since
+    stopped = target.health.verdict.state is TargetState.STOPPED
+    return stopped and since is not None and tick - since >= SETTLED_MS
 
 
 def is_lost(target: Target) -> bool:

@@ -9,7 +9,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from alerts.given import FRESH_BOOT_MS, GIVEN, STATES, TARGET_STATE, TICKS_MISSED, UNCLEAN_BOOT, Span, unclean_boots
+from alerts.given import (
+    ENGINES_LOADING,
+    FRESH_BOOT_MS,
+    GIVEN,
+    LOADING,
+    STATES,
+    TARGET_STATE,
+    TICKS_MISSED,
+    UNCLEAN_BOOT,
+    Span,
+    engines_loading,
+    unclean_boots,
+)
+from alerts.places import Members
 from pipeline.targets import Target
 from telemetry.catalog import cluster
 from telemetry.frame import Floats
@@ -20,6 +33,7 @@ MISSED_MS = 300_000
 BOOT_FACT = "boot_id"
 KEPT = 2
 """Boots of a node that are remembered: the one that goes on, and the one before."""
+NOBODY = Members()
 Given = Mapping[str, Mapping[str, Floats]]
 
 
@@ -58,13 +72,22 @@ class Givens:
         if value is not None:
             told[owner] = value
 
-    def at(self, tick: int, targets: Iterable[Target]) -> Given:
+    def at(self, tick: int, targets: Iterable[Target], members: Members = NOBODY) -> Given:
         """Everything that is known at a tick, as arrays of one."""
         found: dict[str, dict[str, Floats]] = {name: {} for name in GIVEN}
         for target in targets:
             found[TARGET_STATE.name][target.name] = np.array([self._state(target, tick)])
             if target.is_node:
                 found[UNCLEAN_BOOT.name][target.name] = self._boot(target.name, tick)
+        states = found[TARGET_STATE.name]
+        servers = {
+            name: states[name] for name, kind in members.targets.items() if kind is Scope.ENGINE and name in states
+        }
+        if any(codes[0] in LOADING for codes in servers.values()):
+            found[ENGINES_LOADING.name] = engines_loading(servers, members)
+        else:
+            nodes = (name for name, kind in members.targets.items() if kind is Scope.NODE)
+            found[ENGINES_LOADING.name] = dict.fromkeys(nodes, np.zeros(1))
         found[TICKS_MISSED.name][cluster.CLUSTER_TARGET] = np.array([self._missed()])
         for name, told in self._told.items():
             for owner, value in told.items():
@@ -75,13 +98,16 @@ class Givens:
         return found
 
     def _state(self, target: Target, tick: int) -> float:
-        """Code of a target's state; unknown while it was never asked, which says nothing of it."""
+        """Code of a target's state; unknown while it was never asked, which says nothing of it, and of an engine that
+        never served: it cannot have gone."""
         state = target.health.verdict.state
         if target.is_node and state is TargetState.STOPPED:
             self._stops[target.name] = Span(target.health.failing_so_since or tick, None, state.value)
         elif target.name in self._stops and self._stops[target.name].end_ms is None and target.health.last_ok_ms:
             self._stops[target.name] = replace(self._stops[target.name], end_ms=tick)
-        return math.nan if state is TargetState.NOT_YET_SCRAPED else float(STATES.index(state.value))
+        code = float(STATES.index(state.value))
+        never = not target.is_node and not target.before.ever and code not in LOADING
+        return math.nan if never or state is TargetState.NOT_YET_SCRAPED else code
 
     def _boot(self, node: str, tick: int) -> Floats:
         boots = self._boots.get(node, [])

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from alerts.places import Members
 from alerts.rulebook import Rulebook
 from pipeline import recorded
 from pipeline.absences import AbsenceBook
@@ -73,6 +74,7 @@ class Hub:
         self.alarms = Alarms(Rulebook(config.alerts))
         self.lookout.read(self.alarms.rulebook.rules.values())
         self.teller = Teller(config.channels)
+        self._members = Members()
         self._eyes = Eyes()
         self._turns = Turns()
         self._config = config
@@ -212,7 +214,7 @@ class Hub:
                 self.lookout.add(draft.target, draft.tick, draft.at_ms, draft.series, draft.values)
             for sample in samples:
                 self.lookout.add_steps(sample.offsets)
-            members = self.lookout.members(self.deployments())
+            members = self._members = self.lookout.members(self.deployments())
             raised = self.alarms.tick(tick, self.lookout.view(tick, members), self.chronicle.going(), asked)
             if raised.changes:
                 self.lookout.read(self.alarms.rulebook.rules.values())
@@ -234,8 +236,9 @@ class Hub:
         alarms = self.alarms
         firing, silences = list(alarms.open.values()), list(alarms.silences.values())
         try:
+            awaiting = alarms.awaiting(self._members) if self.teller.channels else ()
             spoken = self.teller.tick(
-                tick, firing, raised.alerts.values(), alarms.book.standings, silences, alarms.rulebook.rules
+                tick, firing, raised.alerts.values(), alarms.book.standings, silences, alarms.rulebook.rules, awaiting
             )
         except (ArithmeticError, ValueError, TypeError, LookupError):
             self._defect(NO_WORDS, tick)
@@ -254,7 +257,7 @@ class Hub:
         self.learn_facts(sample.target, sample.layout.facts, sample.tick)
         if sample.started_s is not None:
             self.learn_facts(sample.target, {STARTED_FACT: f"{sample.started_s:.3f}"}, sample.tick)
-        around, restarted = self._surroundings(tick), sample.restarted
+        around, restarted = self._surroundings(sample.target, tick), sample.restarted
         judgements = self.judge.page(
             sample.target,
             sample.layout,
@@ -304,12 +307,13 @@ class Hub:
         self.window.add_steps((offset.series, offset.tick, offset.reason) for offset in sample.offsets)
         return Draft(sample.tick, sample.target, round(sample.at_ms), series, values)
 
-    def _surroundings(self, tick: int) -> Surroundings:
-        nodes = sum(target.is_node for target in self._targets.values())
+    def _surroundings(self, target: str, tick: int) -> Surroundings:
+        """What is known of the machines of an engine's server: those of its deployment, all where that is not known."""
         suspicious = any(
             one.prefilling_since_ms is not None or one.phase is Phase.STALLED for one in self.judge.latest.values()
         )
-        return surroundings(self.window, tick, nodes) if suspicious and nodes else Surroundings()
+        nodes = self.lookout.nodes_near(target) if suspicious else []
+        return surroundings(self.window, tick, nodes) if nodes else Surroundings()
 
     def _mark_absences(self, samples: list[Sample], tick: int) -> None:
         for sample in samples:

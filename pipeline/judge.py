@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -104,20 +104,20 @@ def phase_series(one: EngineId) -> Series:
     return Series(one.target, engine.ENGINE_PHASE.name, (("engine", one.engine), ("model", one.model)))
 
 
-def surroundings(window: Window, tick: int, nodes: int) -> Surroundings:
-    """Whether all GPUs are known to be cold, and the fabric to be still on every one of two or more nodes."""
+def surroundings(window: Window, tick: int, nodes: Collection[str]) -> Surroundings:
+    """Whether all GPUs of these nodes are known to be cold, and the fabric to be still on every one of two or more."""
     names = (
         {gpu.GPU_POWER.name} | ratios.stored_names(INTERCONNECT_TRANSMIT) | ratios.stored_names(INTERCONNECT_RECEIVE)
     )
-    frame = window.frame(names, start_ms=tick - 30_000, end_ms=tick)
+    frame = window.frame(names, start_ms=tick - 30_000, end_ms=tick, targets=nodes)
     power = frame.select(lambda series: series.metric == gpu.GPU_POWER.name)
-    cold = _all_below(_latest(power), {series.target for series in power.series}, nodes, COLD_WATTS)
+    cold = _all_below(_latest(power), {series.target for series in power.series}, len(nodes), COLD_WATTS)
     still = None
-    if nodes >= 2:
+    if len(nodes) >= 2:
         flows = [ratios.evaluate(ratio, frame, lambda series: series.target) for ratio in _FABRIC]
         rates = np.array([line[-1] for flow in flows for line in flow.values()])
         named = {str(target) for flow in flows for target in flow}
-        still = _all_below(rates, named, nodes, STILL_BYTES_PER_SECOND)
+        still = _all_below(rates, named, len(nodes), STILL_BYTES_PER_SECOND)
     return Surroundings(cold, still)
 
 

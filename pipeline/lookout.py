@@ -18,6 +18,7 @@ from alerts.slow import Slow
 from alerts.view import View
 from pipeline.deployments import DEPLOYMENT_FACT, EngineId
 from pipeline.givens import BOOT_FACT, Givens
+from pipeline.membership import of_nodes
 from pipeline.targets import Target
 from pipeline.window import Window
 from storage.records import Offset
@@ -40,8 +41,10 @@ class Lookout:
         self.slow: Slow = {}
         self._targets = {target.name: target for target in targets}
         self._kinds = {target.name: Scope.NODE if target.is_node else Scope.ENGINE for target in targets}
+        self.evidence: Mapping[str, Collection[str]] = {}
         self._facts: dict[str, dict[str, str]] = {}
         self._servers: dict[str, str] = {}
+        self._served_ms: dict[str, int] = {}
         self._engines: dict[EngineId, str] = {}
         self._gap_ms = NOMINAL_PER_GAP * interval_ms
         self._wanted: dict[int, frozenset[str]] = {}
@@ -85,8 +88,8 @@ class Lookout:
 
     def fact(self, target: str, name: str, value: str, at_ms: int | None) -> None:
         """A target's fact as it is from now on. at_ms: None where it has been so already."""
-        if name.startswith(DEPLOYMENT_FACT):
-            self._servers[target] = value
+        if name.startswith(DEPLOYMENT_FACT) and (at_ms or 0) >= self._served_ms.get(target, 0):
+            self._servers[target], self._served_ms[target] = value, at_ms or 0
         if self._kinds.get(target) is Scope.NODE:
             self._facts.setdefault(name, {})[target] = value
             if name == BOOT_FACT and at_ms is not None:
@@ -95,29 +98,39 @@ class Lookout:
     # What is seen -----------------------------------------------------------------------------------------------------
 
     def members(self, deployments: Mapping[str, Sequence[EngineId]]) -> Members:
-        """Who belongs together; engines that are silent as they did last. With one deployment all nodes are of it."""
+        """Who belongs together; engines that are silent as they did last. Nodes by evidence."""
         seen = {one: name for name, engines in deployments.items() for one in engines}
         answered = {one.target for one in seen}
         self._engines = {one: name for one, name in self._engines.items() if one.target not in answered} | seen
         self._servers |= {one.target: name for one, name in seen.items()}
-        names = {*self._engines.values(), *self._servers.values()}
-        nodes = [name for name, kind in self._kinds.items() if kind is Scope.NODE] if len(names) == 1 else []
-        only = next(iter(names), "")
         engines_of: dict[Key, str] = {(one.target, one.engine, one.model): name for one, name in self._engines.items()}
-        return Members(engines_of, dict.fromkeys(nodes, only), self._kinds, self._servers)
+        return Members(engines_of, self._nodes(), self._kinds, self._servers)
+
+    def _nodes(self) -> dict[str, str]:
+        """Node → deployment, by evidence."""
+        names = {*self._engines.values(), *self._servers.values()}
+        nodes = [name for name, kind in self._kinds.items() if kind is Scope.NODE]
+        return of_nodes(nodes, names, self.evidence)
+
+    def nodes_near(self, server: str) -> list[str]:
+        """Nodes of the deployment of an engine's server; all there are where that is not known."""
+        deployment = self._servers.get(server)
+        mine = [node for node, name in self._nodes().items() if name == deployment]
+        return mine or [name for name, kind in self._kinds.items() if kind is Scope.NODE]
 
     def view(self, tick: int, members: Members) -> View:
         """What can be read at a tick."""
         self._window.trim()
         now, *longer = (self._frame(reach, tick) for reach in REACHES)
-        given = self.givens.at(tick, self._targets.values())
+        given = self.givens.at(tick, self._targets.values(), members)
         further = list(zip(REACHES[1:], longer, strict=True))
         first = len(now.ticks) - 1
         return View(now, first, members, self._facts, given, self.slow, REACHES[0], further, self._memory)
 
     def _frame(self, reach: int, tick: int) -> Frame:
         back = reach + needs.LEAD_MS + GAPS * self._gap_ms
-        return ending_at(self._window.frame(self._wanted.get(reach, ()), start_ms=tick - back, end_ms=tick), tick)
+        wanted = self._wanted.get(reach, ())
+        return ending_at(self._window.frame(wanted, start_ms=tick - back, end_ms=tick, before=True), tick)
 
     def warm(self, store: Store, now_ms: int) -> None:
         """Take in what was read before this collector began, so that windows go on."""

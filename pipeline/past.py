@@ -11,7 +11,17 @@ import numpy as np
 from alerts import expression as ex
 from alerts import needs
 from alerts.bounds import Extent, may_hold
-from alerts.given import GIVEN, TARGET_STATE, UNCLEAN_BOOT, Span, state_codes, unclean_boots
+from alerts.given import (
+    ENGINES_LOADING,
+    GIVEN,
+    LOADING,
+    TARGET_STATE,
+    UNCLEAN_BOOT,
+    Span,
+    engines_loading,
+    state_codes,
+    unclean_boots,
+)
 from alerts.grouping import Memory
 from alerts.newest import GAPS
 from alerts.places import Key, Members
@@ -20,12 +30,15 @@ from alerts.slow import Slow, wanted, work_out
 from alerts.view import View
 from pipeline.deployments import DEPLOYMENT_FACT
 from pipeline.givens import BOOT_FACT
+from pipeline.membership import Past, of_nodes
 from storage.records import Absence, Fact
 from storage.store import Store
 from telemetry.counters import NOMINAL_PER_GAP
 from telemetry.frame import Floats, Frame, Ints
 from telemetry.model import Kind, Metric, Scope
 from telemetry.summary import HOUR_MS, Summaries
+
+FOREVER_MS = 2**62
 
 
 @dataclass
@@ -110,11 +123,13 @@ class StoredPast:
     def view(self, start_ms: int, end_ms: int) -> View:
         """What rules read at the ticks of an hour."""
         reach = max((needs.window_ms(one) for one in self._readings if not needs.is_slow(one)), default=0)
+        if any(one.how == "increase" for one in self._readings):
+            reach = needs.LONGEST_MS  # as far as a collector remembers what was before a gap
         back = reach + needs.LEAD_MS + round(GAPS * NOMINAL_PER_GAP * self._slowest_ms)
         frame = self.store.frame(self._names, None, start_ms - back, end_ms)
         first = int(np.searchsorted(frame.ticks, start_ms))
-        members = self._members(frame)
-        given = self._given(frame.ticks[first:])
+        members = self._members(frame, end_ms)
+        given = self._given(frame.ticks[first:], members)
         return View(
             frame, first, members, self._facts(start_ms), given, self._slow(members, start_ms), memory=self._memory
         )
@@ -156,7 +171,7 @@ class StoredPast:
                 found.setdefault(one.name, {})[one.target] = one.value
         return found
 
-    def _members(self, frame: Frame) -> Members:
+    def _members(self, frame: Frame, at_ms: int) -> Members:
         told = [one for one in self._every_fact if one.name.startswith(DEPLOYMENT_FACT)]
         by_model = {(one.target, one.name.removeprefix(DEPLOYMENT_FACT)): one.value for one in told}
         engines: dict[Key, str] = {}
@@ -165,11 +180,15 @@ class StoredPast:
             if model is not None and (series.target, model) in by_model:
                 engines[series.target, series.label("engine") or "", model] = by_model[series.target, model]
         servers = {one.target: one.value for one in told}
-        names = set(servers.values())
-        nodes = [name for name, kind in self._kinds.items() if kind is Scope.NODE] if len(names) == 1 else []
-        return Members(engines, dict.fromkeys(nodes, *names), self._kinds, servers)
+        nodes = [name for name, kind in self._kinds.items() if kind is Scope.NODE]
+        found = of_nodes(nodes, set(servers.values()), self._took_part.at(at_ms))
+        return Members(engines, found, self._kinds, servers)
 
-    def _given(self, ticks: Ints) -> dict[str, dict[str, Floats]]:
+    @cached_property
+    def _took_part(self) -> Past:
+        return Past(self.store, self.start_ms, self.end_ms)
+
+    def _given(self, ticks: Ints, members: Members) -> dict[str, dict[str, Floats]]:
         """States and boots; what only a collector knows of itself is not known afterwards."""
         asked = {reading.metric.name for reading in self._readings} & set(GIVEN)
         found: dict[str, dict[str, Floats]] = {}
@@ -178,14 +197,34 @@ class StoredPast:
         spans: dict[str, list[Span]] = {name: [] for name in self._kinds}
         for one in self._absences:
             spans.setdefault(one.target, []).append(Span(one.start_ms, one.end_ms, one.reason))
-        if TARGET_STATE.name in asked:
-            found[TARGET_STATE.name] = {name: state_codes(spans[name], ticks) for name in self._kinds}
+        if asked & {TARGET_STATE.name, ENGINES_LOADING.name}:
+            states = {name: self._states(name, spans[name], ticks) for name in self._kinds}
+            found[TARGET_STATE.name] = states
+            servers = {name: codes for name, codes in states.items() if self._kinds[name] is Scope.ENGINE}
+            found[ENGINES_LOADING.name] = engines_loading(servers, members)
         if UNCLEAN_BOOT.name in asked:
             boots: dict[str, list[Span]] = {name: [] for name, kind in self._kinds.items() if kind is Scope.NODE}
             for fact in self._every_fact:
                 if fact.name == BOOT_FACT and fact.target in boots:
                     boots[fact.target].append(Span(fact.start_ms, fact.end_ms, fact.value))
             found[UNCLEAN_BOOT.name] = {name: unclean_boots(boots[name], spans[name], ticks) for name in boots}
+        return found
+
+    def _states(self, target: str, spans: Iterable[Span], ticks: Ints) -> Floats:
+        """States of a target; of an engine that never served before, only whether it loads is known."""
+        codes = state_codes(spans, ticks)
+        if self._kinds[target] is Scope.ENGINE:
+            early = (codes != 0) & ~np.isin(codes, LOADING) & (ticks < self._served.get(target, FOREVER_MS))
+            codes[early] = np.nan
+        return codes
+
+    @cached_property
+    def _served(self) -> Mapping[str, int]:
+        """When each engine's server is known to have served first."""
+        found: dict[str, int] = {}
+        for fact in self._every_fact:
+            if fact.name.startswith(DEPLOYMENT_FACT):
+                found[fact.target] = min(fact.start_ms, found.get(fact.target, fact.start_ms))
         return found
 
     def _slow(self, members: Members, at_ms: int) -> Slow:

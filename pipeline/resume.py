@@ -9,9 +9,10 @@ import numpy as np
 
 from storage.records import Row
 from storage.store import Store
-from telemetry.catalog import cluster
+from telemetry.catalog import cluster, engine, host
 from telemetry.frame import empty
 from telemetry.model import Series
+from telemetry.states import Before, TargetState
 
 STARTED_FACT = "started_s"
 """Start of an engine's process by its own clock; tells a collector that starts anew whether the engine did too."""
@@ -53,6 +54,33 @@ def _last_values(store: Store, target: str, wanted: Collection[Series], tick: in
         found[one] = float(line[last])
         oldest = min(oldest, float(frame.ticks[last]))
     return found, oldest
+
+
+RECENT_MS = 60_000
+"""A collector that starts anew knows how a target stood when it went, where its last row is no older."""
+
+
+def before_left(store: Store, is_node: bool, row: Row | None, absence: str | None, now_ms: int) -> Before:
+    """What was true of a target when it last answered, as far as the store tells it.
+
+    absence: why it does not answer, None where it did. So what was stopped on purpose stays so, and an engine that
+    never served is not missed.
+    """
+    if row is None:
+        return Before()
+    told = (absence or "").partition(":")[0] == TargetState.STOPPED.value
+    recent = absence is None and now_ms - row.tick <= RECENT_MS
+    if is_node:
+        return Before(True, told or (recent and _total(store, row, host.AGENT_GOODBYE.name) == 1))
+    running = 0.0 if told else _total(store, row, engine.REQUESTS_RUNNING.name) if recent else None
+    return Before(True, running=running, stopped=told)
+
+
+def _total(store: Store, row: Row, metric: str) -> float | None:
+    """Sum of a metric over a row; None where it is not known."""
+    pairs = zip(store.series_of(row.layout), row.values, strict=True)
+    found = [value for series, value in pairs if series.metric == metric]
+    return sum(found) if found and not any(np.isnan(value) for value in found) else None
 
 
 def prefills_left(store: Store, last: Mapping[str, Row]) -> dict[str, tuple[float, float]]:

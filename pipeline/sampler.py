@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+from alerts.given import COMMIT_AGE
 from pipeline.clock import HubClock
 from pipeline.desk import Desk
 from pipeline.hub import Hub
@@ -41,6 +43,8 @@ class Sampler:
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _ready: list[Work] = field(default_factory=list)
     _writing: asyncio.Task[None] | None = None
+    _commits: int = 0
+    _committed_s: float = field(default_factory=time.monotonic)
     _disk: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "store"))
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -68,9 +72,18 @@ class Sampler:
         """Hand over what has arrived to be written. The next tick does not wait for a store that is slow."""
         samples, self.arrived = self.arrived, []
         now_ms = round(self.clock.at(self.monotonic() * 1000.0))
+        self.hub.lookout.givens.tell(COMMIT_AGE.name, self._commit_age_s())
         self._ready.append(self.hub.work(samples, tick, now_ms, self.inbox.take(), self.inbox.take_alerts()))
         if self._writing is None or self._writing.done():
             self._writing = asyncio.get_running_loop().create_task(self._write())
+
+    def _commit_age_s(self) -> float:
+        """For how long ticks wait while none is written, by the machine's own clock: the disk knows no other."""
+        now_s = time.monotonic()
+        waits = self._ready or self.writer.waiting or (self._writing is not None and not self._writing.done())
+        if not waits or self.writer.commits != self._commits:
+            self._commits, self._committed_s = self.writer.commits, now_s
+        return now_s - self._committed_s
 
     async def _write(self) -> None:
         while self._ready:

@@ -13,12 +13,13 @@ from typing import ParamSpec, TypeVar
 from apscheduler.events import EVENT_JOB_ERROR, EVENT_JOB_EXECUTED, EVENT_JOB_MAX_INSTANCES, JobEvent
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
-from alerts.given import CHANNELS_FAILING, STORE_FILL
+from alerts.given import BASELINE_SPEED, CHANNEL_FAILING, STORE_FILL
 from alerts.slow import work_out
-from pipeline import fill
+from pipeline import baseline, fill
 from pipeline.alert_evidence import Evidence
 from pipeline.config import Keep
 from pipeline.keeper import Keeper, Ranges, nothing_pinned
+from pipeline.membership import Membership
 from pipeline.sampler import Sampler
 from pipeline.settle import Settler
 from storage.errors import StoreError, StoreGone
@@ -33,6 +34,7 @@ ROOM_EVERY_S = 30
 TELL_EVERY_S = 600
 RUNS_EVERY_S = 5
 SLOW_EVERY_S = 60
+BASELINE_EVERY_S = 120
 EVIDENCE_EVERY_S = 30
 CHANNELS_EVERY_S = 5
 PAUSE_S = 0.2
@@ -71,9 +73,11 @@ class Upkeep:
         self._keeper = Keeper(store, keep, self._say, kept)
         self._settler = Settler(store)
         self._evidence = Evidence(store)
+        self._membership = Membership()
         self._turn = asyncio.Lock()
         self._watching: asyncio.Task[None] | None = None
         self._slow: set[str] = set()
+        self._compared: set[str] = set()
         self._scheduler = AsyncIOScheduler(timezone="UTC", job_defaults={"coalesce": True, "misfire_grace_time": None})
         self._scheduler.add_listener(self._heard, EVENT_JOB_MAX_INSTANCES | EVENT_JOB_EXECUTED | EVENT_JOB_ERROR)
 
@@ -88,6 +92,7 @@ class Upkeep:
         self.every(RUNS_EVERY_S, "the working out of runs", self.settle)
         self.every(CHANNELS_EVERY_S, "the look at channels", self.look_at_channels, at_once=True)
         self.every(SLOW_EVERY_S, "the long look of alert rules", self.look_far, at_once=True)
+        self.every(BASELINE_EVERY_S, "the comparison with baselines", self.compare)
         self.every(EVIDENCE_EVERY_S, "the keeping of alerts' evidence", self.keep_evidence)
         self._scheduler.start()
         self._watching = asyncio.get_running_loop().create_task(self._watch())
@@ -171,7 +176,8 @@ class Upkeep:
         names = [channel.name for channel in hub.teller.channels if channel.enabled]
         found = await self._guarded("channels", self._store.accounts, names, now_ms) if names else {}
         if found is not None:
-            hub.lookout.givens.tell(CHANNELS_FAILING.name, float(sum(one.failing for one in found.values())))
+            for name, one in found.items():
+                hub.lookout.givens.tell(CHANNEL_FAILING.name, float(one.failing), name)
 
     async def keep_evidence(self) -> None:
         """Keep what was around alerts that fired."""
@@ -179,12 +185,26 @@ class Upkeep:
         await self._guarded("evidence of alerts", self._evidence.keep, rules, self._now_ms())
 
     async def look_far(self) -> None:
-        """Work out what rules read over hours and days."""
-        hub = self._sampler.hub
+        """Work out who serves whom, and what rules read over hours and days."""
+        hub, now_ms = self._sampler.hub, self._now_ms()
+        asked = (self._store, hub.window, hub.deployments(), hub.chronicle.going(), now_ms)
+        nodes = await self._guarded("members of deployments", self._membership.look, *asked)
+        if nodes is not None:
+            hub.lookout.evidence = nodes
         rules, members = list(hub.alarms.rulebook.rules.values()), hub.lookout.members(hub.deployments())
-        found = await self._guarded("long windows", work_out, rules, self._store, members, self._now_ms())
+        found = await self._guarded("long windows", work_out, rules, self._store, members, now_ms)
         if found is not None:
             hub.lookout.slow = found
+
+    async def compare(self) -> None:
+        """How fast deployments are against their baselines, for the rule about it."""
+        givens, going = self._sampler.hub.lookout.givens, self._sampler.hub.chronicle.going()
+        for name in self._compared - going.keys():
+            givens.tell(BASELINE_SPEED.name, None, name)
+        self._compared = set(going)
+        for name, run in going.items():
+            given = await self._guarded(f"the speed of {name}", baseline.speed, self._store, run, self._now_ms())
+            givens.tell(BASELINE_SPEED.name, given, name)
 
     async def prune(self) -> None:
         """Drop rows that the tails need no longer, samples older than the settings keep, and the oldest summaries."""

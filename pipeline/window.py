@@ -121,15 +121,19 @@ class Window:
         start_ms: float | None = None,
         end_ms: float | None = None,
         targets: Collection[str] | None = None,
+        before: bool = False,
     ) -> Frame:
-        """Samples of these metrics with start ≤ tick ≤ end, on the ticks at which any of the targets was read."""
+        """Samples of these metrics with start ≤ tick ≤ end, on the ticks at which any of the targets was read.
+
+        before: with the last of each target before the start, however old.
+        """
         wanted = frozenset(metrics)
         with self._lock:
             chosen = [
                 (target, cut)
                 for target, blocks in self._blocks.items()
                 if targets is None or target in targets
-                for cut in (_cut(blocks, start_ms, end_ms),)
+                for cut in (_cut(blocks, start_ms, end_ms, before),)
                 if cut
             ]
             frame = _assemble(chosen, wanted, self._intervals, self._plans)
@@ -153,16 +157,24 @@ def _judge_gaps(frame: Frame, stretches: Mapping[str, Sequence[Stretch]]) -> Non
 Cut = list[tuple[Block, int, int]]
 
 
-def _cut(blocks: list[Block], start_ms: float | None, end_ms: float | None) -> Cut:
-    cuts = []
+def _cut(blocks: list[Block], start_ms: float | None, end_ms: float | None, before: bool = False) -> Cut:
+    cuts, last = [], list[tuple[int, Block, int]]()
     for block in blocks:
         low, high = 0, block.used
         if start_ms is not None and block.first_tick < start_ms:
             low = high if block.last_tick < start_ms else int(block.ticks[:high].searchsorted(start_ms))
+            if before and low:
+                last.append((int(block.ticks[low - 1]), block, low - 1))
         if end_ms is not None and block.last_tick > end_ms:
             high = low if block.first_tick > end_ms else int(block.ticks[:high].searchsorted(end_ms, side="right"))
         if low < high:
             cuts.append((block, low, high))
+    if last:
+        _, block, place = max(last, key=lambda one: one[0])
+        if cuts and cuts[0][0] is block:
+            cuts[0] = (block, place, cuts[0][2])
+        else:
+            cuts.insert(0, (block, place, place + 1))
     return cuts
 
 

@@ -49,6 +49,7 @@ class Writer:
     waiting: deque[Work] = field(default_factory=deque)
     problem: str | None = None
     dropped: int = 0
+    commits: int = 0
     since_ms: int = 0
     _dropped_before: int = 0
 
@@ -61,6 +62,7 @@ class Writer:
             group = [self.waiting[place] for place in range(min(size, len(self.waiting)))]
             try:
                 commit = self.store.commit(self._batch(group, over), now_ms)
+                self.commits += 1
                 over = ()
             except StoreError as error:
                 self._keep(str(error), now_ms)

@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, func, or_, select, 
 from sqlalchemy.sql.dml import Insert
 
 from alerts.record import MATCHERS, Alert, AlertPart, RuleChange, RuleState, Silence
+from alerts.weekly import Weekly
 from storage import schema
 from storage.codec import text_of, value_of
 from storage.database import Database
@@ -28,6 +29,8 @@ FROM_TEXT: Mapping[str, Callable[[Any], Any]] = {
     "values": lambda text: tuple(value_of(text)),
 }
 """Fields that are not kept as they are."""
+WEEKLY = "weekly"
+"""Beside the matcher of a silence: in which window of every week it holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,9 @@ def _alert(found: Row[Any]) -> Alert:
 
 
 def _silence_values(one: Silence) -> dict[str, Any]:
-    matcher = {name: getattr(one, name) for name in MATCHERS if getattr(one, name)}
+    matcher: dict[str, Any] = {name: getattr(one, name) for name in MATCHERS if getattr(one, name)}
+    if one.weekly is not None:
+        matcher[WEEKLY] = one.weekly.to_json()
     plain = ("id", "start_ms", "end_ms", "comment", "by", "made_ms")
     return {**{name: getattr(one, name) for name in plain}, "matcher": text_of(matcher)}
 
@@ -165,7 +170,14 @@ def silences(connection: Connection, from_ms: int | None) -> list[Silence]:
     if from_ms is not None:
         query = query.where(SILENCE.c.end_ms > from_ms)
     found = (dict(row) for row in connection.execute(query).mappings())
-    return [Silence(**value_of(row.pop("matcher")), **row) for row in found]
+    return [_silence(row) for row in found]
+
+
+def _silence(row: dict[str, Any]) -> Silence:
+    matcher = dict(value_of(row.pop("matcher")))
+    weekly = matcher.pop(WEEKLY, None)
+    made = None if weekly is None else Weekly(tuple(weekly["days"]), weekly["from"], weekly["to"], weekly["zone"])
+    return Silence(**matcher, **row, weekly=made)
 
 
 def parts(connection: Connection, number: int) -> dict[str, Any]:

@@ -38,6 +38,8 @@ class Before:
     goodbye: a node's agent said that it shuts down. running: requests an engine had in execution.
     fatal: an OOM kill, a fatal Xid or the loss of a node was seen since then. ever: it has answered at least once.
     memory_rising: memory held by GPU processes has been growing while the engine was away.
+    stopped: it has been judged stopped on purpose for a while, which what happens later does not change. machine_off: a
+    node's agent has said goodbye and is gone since.
     """
 
     ever: bool = False
@@ -45,6 +47,8 @@ class Before:
     running: float | None = None
     fatal: bool = False
     memory_rising: bool = False
+    stopped: bool = False
+    machine_off: bool = False
 
 
 def silent_node(failure: TargetState, detail: str, before: Before) -> Verdict:
@@ -62,13 +66,17 @@ def silent_engine(failure: TargetState, detail: str, before: Before) -> Verdict:
     """Verdict on an engine that did not answer with a page: loading, stopped on purpose, restarting, or gone."""
     if failure is TargetState.LOADING:
         return Verdict(failure, detail)
+    if failure in (TargetState.TIMED_OUT, TargetState.UNREACHABLE):
+        idle = before.running == 0 and not before.fatal
+        if before.stopped or (idle and before.machine_off):
+            return Verdict(TargetState.STOPPED, "no request ran when it went, and its machine does not answer since")
     if failure is not TargetState.REFUSED:
         return Verdict(failure, detail)
     if before.memory_rising:
         if before.ever:
             return Verdict(TargetState.RESTARTING, "nothing listens there, and GPU memory is filling: a restart")
         return Verdict(TargetState.LOADING, "nothing listens there yet, and GPU memory is filling")
-    if before.running == 0 and not before.fatal:
+    if before.stopped or (before.running == 0 and not before.fatal):
         return Verdict(TargetState.STOPPED, "nothing listens there; no request ran when it went: stopped on purpose")
     if before.ever and before.running:
         ran = "1 request" if before.running == 1 else f"{before.running:g} requests"

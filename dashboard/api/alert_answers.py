@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from alerts import expression as ex
 from alerts.defaults import Tables
+from alerts.given import BASELINE_SPEED
 from alerts.machine import Phase, Standing
 from alerts.message import subject
 from alerts.places import Key
@@ -16,12 +18,16 @@ from alerts.replay import replay
 from alerts.rule import Rule, RuleError
 from alerts.rulebook import Rulebook, Table
 from dashboard.api import parameters
+from dashboard.api.alert_shape import shape
 from dashboard.api.parameters import ParameterError
 from dashboard.api.rule_limits import rulebook_to_read
 from dashboard.sources import Sources
+from exchange.prometheus_rules import exported
 from pipeline import alert_orders
 from pipeline.past import StoredPast
 from storage.alerts import AlertFilter
+from storage.records import RunFilter
+from telemetry.model import Metric
 
 KNOWN = ("state", "rule", "node", "deployment", "severity", "run", "start", "end", "limit")
 DEFAULT_LIMIT, MOST = 1_000, 10_000
@@ -29,6 +35,8 @@ WAIT_S, LOOK_S = 4.0, 0.05
 """How long an answer waits for the collector to carry an order out, and how often it looks."""
 DAY_MS = 86_400_000
 REPLAY_MS, MOST_REPLAY_MS = 7 * DAY_MS, 92 * DAY_MS
+OLD_COMMIT_MS = 10_000
+NO_BASELINE = "no run is marked as its deployment's baseline"
 SILENT = "The collector has not carried this out yet: it is busy, or does not run."
 
 
@@ -63,10 +71,20 @@ def listed(sources: Sources, file: Tables, given: Mapping[str, str]) -> dict[str
     found = sorted(store.alerts(wanted), key=lambda alert: not alert.firing)
     firing = {alert.id for alert in store.alerts(AlertFilter(firing=True))}
     stand, silences = _standings(sources), store.silences(now)
+    book = rulebook_to_read(sources, file)
     return {
-        "alerts": [alert_json(alert, firing, stand, silences, now) for alert in found],
-        "pending": _pending(stand, rulebook_to_read(sources, file)),
+        "alerts": [alert_json(alert, firing, stand, silences, now, book) for alert in found],
+        "pending": _pending(stand, book),
+        "monitor": monitor(sources),
     }
+
+
+def monitor(sources: Sources) -> dict[str, Any]:
+    """{commit_age_ms, silent}: how old the last commit is, None where there is none; whether that is too old for what
+    is told of alerts to be of now."""
+    commit = sources.store.latest_commit()
+    age = None if commit is None else max(sources.now_ms() - commit.at_ms, 0)
+    return {"commit_age_ms": age, "silent": age is None or age > OLD_COMMIT_MS}
 
 
 Standings = Mapping[tuple[str, Key], Standing]
@@ -80,7 +98,7 @@ def _standings(sources: Sources) -> Standings:
     }
 
 
-def one(sources: Sources, number: int) -> dict[str, Any]:
+def one(sources: Sources, number: int, file: Tables | None = None) -> dict[str, Any]:
     """{alert, effects}: an alert, and those that fired because of it; ParameterError where there is none."""
     alert = sources.store.alert(number)
     if alert is None:
@@ -89,16 +107,19 @@ def one(sources: Sources, number: int) -> dict[str, Any]:
     firing = {one.id for one in sources.store.alerts(AlertFilter(firing=True))}
     silences, stand = sources.store.silences(now), _standings(sources)
     around = sources.store.alerts(AlertFilter(start_ms=alert.fired_ms, end_ms=alert.ended_ms))
-    effects = [alert_json(other, firing, stand, silences, now) for other in around if other.cause == number]
-    return {"alert": alert_json(alert, firing, stand, silences, now), "effects": effects}
+    book = rulebook_to_read(sources, file or {})
+    effects = [alert_json(other, firing, stand, silences, now, book) for other in around if other.cause == number]
+    return {"alert": alert_json(alert, firing, stand, silences, now, book), "effects": effects}
 
 
 def alert_json(
-    alert: Alert, firing: set[int], stand: Standings, silences: Sequence[Silence], now_ms: int
+    alert: Alert, firing: set[int], stand: Standings, silences: Sequence[Silence], now_ms: int, book: Rulebook
 ) -> dict[str, Any]:
     """An alert. known: whether its condition was known to hold when it was looked at last; null of one that is over."""
     silence = silenced_by(alert, silences, now_ms) if alert.firing else None
     standing = stand.get((alert.rule, alert.key)) if alert.firing else None
+    number, state = None if silence is None else silence.id, state_of(alert, firing, silence)
+    runbook = book.rules[alert.rule].runbook if alert.rule in book.rules else ""
     return {
         "id": alert.id,
         "rule": alert.rule,
@@ -107,7 +128,7 @@ def alert_json(
         "key": list(alert.key),
         "severity": alert.severity,
         "deployment": alert.deployment,
-        "state": state_of(alert, firing, silence),
+        "state": state,
         "began": alert.began_ms,
         "fired": alert.fired_ms,
         "ended": alert.ended_ms,
@@ -116,11 +137,12 @@ def alert_json(
         "values": [dict(value) for value in alert.values],
         "known": None if standing is None else standing.holds,
         "cause": alert.cause,
-        "silence": None if silence is None else silence.id,
+        "silence": number,
         "acknowledged": alert.acknowledged_ms,
         "acknowledged_by": alert.acknowledged_by,
         "run": alert.run,
         "revision": alert.revision,
+        **shape(alert, state, number, runbook),
     }
 
 
@@ -158,7 +180,20 @@ def _pending(stand: Standings, book: Rulebook) -> list[dict[str, Any]]:
 def rules(sources: Sources, file: Tables) -> dict[str, Any]:
     """{rules, problems}: every rule with where each of its fields comes from."""
     book = rulebook_to_read(sources, file)
-    return {"rules": [rule_json(one, book) for one in book.rules.values()], "problems": book.problems}
+    unknown = "" if sources.store.runs(RunFilter(baseline=True)) else NO_BASELINE
+    told = [(one, unknown if _asks(one, BASELINE_SPEED) else "") for one in book.rules.values()]
+    return {"rules": [{**rule_json(one, book), "unknown": why} for one, why in told], "problems": book.problems}
+
+
+def _asks(rule: Rule, metric: Metric) -> bool:
+    return any(reading.metric is metric for reading in ex.readings(rule.condition))
+
+
+def prometheus(sources: Sources, file: Tables) -> dict[str, Any]:
+    """{text, rules, left_out, partly}: the rules as a Prometheus rules file, what of them it cannot say, and why."""
+    found = exported(rulebook_to_read(sources, file).rules.values())
+    partly = {name: list(notes) for name, notes in found.partly.items()}
+    return {"text": found.text, "rules": list(found.told), "left_out": dict(found.left_out), "partly": partly}
 
 
 def rule_json(rule: Rule, book: Rulebook) -> dict[str, Any]:
@@ -269,13 +304,14 @@ def silences(sources: Sources) -> dict[str, Any]:
 
 def silence_json(one: Silence, now_ms: int) -> dict[str, Any]:
     """A silence."""
-    state = "active" if one.active(now_ms) else "planned" if one.start_ms > now_ms else "over"
+    state = "active" if one.active(now_ms) else "planned" if one.end_ms > now_ms else "over"
     return {
         "id": one.id,
         "state": state,
         "start": one.start_ms,
         "end": one.end_ms,
         **{name: getattr(one, name) for name in MATCHERS},
+        "weekly": None if one.weekly is None else one.weekly.to_json(),
         "comment": one.comment,
         "by": one.by,
         "made": one.made_ms,

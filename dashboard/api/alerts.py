@@ -24,7 +24,7 @@ def register(routes: Blueprint, sources: Sources, file: Tables) -> None:
     @routes.get("/alerts/<int:number>")
     def get_alert(number: int) -> Response:
         arguments(())
-        return answer(answers.one(sources, number))
+        return answer(answers.one(sources, number, file))
 
     @routes.get("/alerts/<int:number>/evidence")
     def get_evidence(number: int) -> Response:
@@ -52,6 +52,19 @@ def register(routes: Blueprint, sources: Sources, file: Tables) -> None:
     @routes.get("/rules/limits")
     def get_limits() -> Response:
         return answer(rule_limits.of_metrics(sources, file, arguments(rule_limits.KNOWN)))
+
+    @routes.get("/rules/prometheus")
+    def get_prometheus() -> Response:
+        arguments(())
+        return answer(answers.prometheus(sources, file))
+
+    @routes.get("/rules/prometheus.yml")
+    def get_prometheus_file() -> Response:
+        arguments(())
+        response = Response(answers.prometheus(sources, file)["text"], content_type="application/yaml; charset=utf-8")
+        response.headers["Content-Disposition"] = 'attachment; filename="tachograph-rules.yml"'
+        response.headers["Cache-Control"] = "no-store"
+        return response
 
     @routes.get("/rules/log")
     def get_rule_log() -> Response:

@@ -14,17 +14,14 @@ from alerts.record import Alert
 from alerts.rule import RANK, Rule, Severity
 from pipeline.notify.web import plain
 from telemetry import formatting
-from telemetry.model import Scope
 
 VERSION = 1
 """Of the JSON; it rises when something that was there is gone, or means another thing."""
 LONGEST_TITLE = 160
 LONGEST_LINE = 600
-ALERT_PAGE = "/alerts/{}"
+ALERT_PAGE, ALERTS_PAGE = "/alerts/{}", "/alerts"
 TEST = "This is a test: nobody has to do anything. What fires is told here."
 ORDER = {Word.FIRING: 0, Word.STILL: 1, Word.RESOLVED: 2}
-OWNERS = {Scope.ENGINE: Scope.TARGET.value}
-"""An engine's owner is the server it is in; “engine” is which of them."""
 HEADS = {Word.FIRING: "FIRING", Word.STILL: "STILL FIRING", Word.RESOLVED: "RESOLVED"}
 
 
@@ -48,8 +45,8 @@ class Context:
     rules: Mapping[str, Rule] | None = None
 
     def link(self, number: int) -> str:
-        """Address of an alert's page."""
-        return self.web.rstrip("/") + ALERT_PAGE.format(number)
+        """Address of an alert's page; of the list for one that nobody could store, which has a number below 0."""
+        return self.web.rstrip("/") + (ALERT_PAGE.format(number) if number > 0 else ALERTS_PAGE)
 
     def runbook(self, alert: Alert) -> str:
         """Link of the rule's runbook, "" where there is none."""
@@ -107,7 +104,7 @@ def alert_json(alert: Alert, word: Word, context: Context) -> dict[str, Any]:
 def labels(alert: Alert) -> dict[str, str]:
     """Whom it is about, by name: {"node": "spark-07", "gpu": "0"}; with the deployment, where one is known."""
     place = PLACES.get(alert.place)
-    names = (OWNERS.get(place.owner, place.owner.value), *place.labels) if place is not None else ()
+    names = (place.owner_label, *place.labels) if place is not None else ()
     found = dict(zip(names, alert.key, strict=False))
     return found | ({"deployment": alert.deployment} if alert.deployment else {})
 

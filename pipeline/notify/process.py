@@ -8,13 +8,16 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from alerts.rule import Rule
 from alerts.rulebook import Rulebook
 from pipeline.notify import transport
 from pipeline.notify.destination import Heartbeat, NotifyConfig
+from pipeline.notify.direct import Direct
 from pipeline.notify.errors import UndeliveredError
 from pipeline.notify.sender import Sender
+from pipeline.notify.watch import Look, Watch
 from storage.errors import StoreError, StoreGone, StoreNewer, StoreNotReady
 from storage.store import Store, open_store
 
@@ -98,6 +101,7 @@ def _deliver(config: NotifyConfig, store: Store, stop: threading.Event) -> None:
     jobs: list[tuple[float, Callable[[], object]]] = [
         (EVERY_S, lambda: sender.step(_now_ms())),
         (EVERY_S, beat),
+        (EVERY_S, _watching(config, store, rules)),
         (TIDY_EVERY_S, lambda: sender.tidy(_now_ms())),
     ]
     due = [0.0] * len(jobs)
@@ -109,6 +113,27 @@ def _deliver(config: NotifyConfig, store: Store, stop: threading.Event) -> None:
                 due[place] = time.monotonic() + every_s
         stop.wait(EVERY_S)
     sender.finish(GRACE_S)
+
+
+def _watching(config: NotifyConfig, store: Store, rules: Callable[[], Mapping[str, Rule]]) -> Callable[[], object]:
+    """A job that tells that the collector is silent. While the store cannot be read, what was read last holds."""
+    watch, direct = Watch(config.destinations), Direct(transport.deliver, config.web)
+    last = [Look(None, EVERY_S, {})]
+
+    def step() -> None:
+        try:
+            latest = store.latest_commit()
+            interval_ms = min((target.interval_ms for target in store.targets()), default=1000)
+            sequence = latest.sequence if latest is not None else 0
+            last[0] = Look(sequence, interval_ms / 1000, rules(), store.silences(_now_ms()))
+        except StoreGone:
+            raise
+        except StoreError:
+            last[0] = replace(last[0], sequence=None)
+        direct.add(watch.look(last[0], time.monotonic(), _now_ms()))
+        direct.step(last[0].rules, time.monotonic())
+
+    return step if config.destinations else lambda: None
 
 
 def _tried(job: Callable[[], object], problem: str) -> str:

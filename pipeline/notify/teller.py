@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from alerts import expression as ex
 from alerts import notices
+from alerts.given import COMMIT_AGE
 from alerts.machine import Standing
 from alerts.notices import Channel, Memory, Notice, Word
 from alerts.outbox import ChannelMemory
@@ -56,15 +58,20 @@ class Teller:
         standings: Standings,
         silences: Sequence[Silence],
         rules: Mapping[str, Rule],
+        awaiting: Collection[int] = (),
     ) -> Spoken:
-        """What is told. firing: every alert that fires; changed: those that this tick changed, ended ones too."""
+        """What is told. firing: every alert that fires; changed: those that this tick changed, ended ones too.
+        awaiting: numbers of alerts whose cause may fire in a moment."""
         if not self.channels:
             return Spoken()
+        firing = [alert for alert in firing if not _elsewhere(alert, rules)]
+        changed = [alert for alert in changed if not _elsewhere(alert, rules)]
         owed = self.owed()
         self._ended |= {alert.id: alert for alert in changed if not alert.firing}
         self._ended = {number: alert for number, alert in self._ended.items() if number in owed}
         present = [*firing, *self._ended.values()]
-        seen = Seen(tick, {alert.id for alert in firing}, standings, silences, rules, self._names())
+        fires = {alert.id for alert in firing}
+        seen = Seen(tick, fires, standings, silences, rules, self._names(), frozenset(awaiting))
         told = [as_told(alert, seen) for alert in present]
         spoken = Spoken()
         for channel in self.channels:
@@ -84,9 +91,19 @@ class Teller:
         return self._memories.get(channel.name, Memory())
 
 
+def is_watched(rule: Rule) -> bool:
+    """Whether a rule is told by `pipeline.notify.watch` alone: it asks how old the last commit is."""
+    return any(reading.metric.name == COMMIT_AGE.name for reading in ex.readings(rule.condition))
+
+
+def _elsewhere(alert: Alert, rules: Mapping[str, Rule]) -> bool:
+    return alert.rule in rules and is_watched(rules[alert.rule])
+
+
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What is known at a tick. fires: numbers of alerts that fire. channels: names of those there are."""
+    """What is known at a tick. fires: numbers of alerts that fire. channels: names of those there are. awaiting: those
+    of alerts whose cause may fire in a moment."""
 
     tick: int
     fires: set[int]
@@ -94,6 +111,7 @@ class Seen:
     silences: Sequence[Silence]
     rules: Mapping[str, Rule]
     channels: set[str]
+    awaiting: frozenset[int] = frozenset()
 
 
 def as_told(alert: Alert, seen: Seen) -> notices.Alert:
@@ -110,7 +128,7 @@ def as_told(alert: Alert, seen: Seen) -> notices.Alert:
         Severity(alert.severity),
         alert.fired_ms,
         alert.ended_ms,
-        caused=alert.cause in seen.fires,
+        caused=alert.cause in seen.fires or alert.id in seen.awaiting,
         silenced=silenced_by(alert, seen.silences, seen.tick) is not None,
         acknowledged=alert.acknowledged_ms is not None,
         known=standing is not None and standing.holds and standing.seen_ms >= seen.tick,

@@ -175,7 +175,8 @@ def states(metric: Metric, name: str) -> float:
 
 @dataclass(frozen=True)
 class Pair:
-    """What fires a rule, and what must not."""
+    """What fires a rule, what must not, and what else fires it."""
 
     fires: Story
     quiet: Sequence[Story]
+    also: Sequence[Story] = ()

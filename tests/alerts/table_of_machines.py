@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from alerts.places import Key
-from telemetry.catalog import engine, gpu, host, memory
+from telemetry.catalog import gpu, host, memory
 from tests.alerts.stories_of_rules import (
     GIB,
     Pair,
+    Rows,
     Story,
     busy,
     grows,
     leaps,
     of_gpu,
     on,
-    served,
     state,
     states,
 )
@@ -31,6 +31,13 @@ def silent(name: str, what: str = "it does not answer", key: Key = A) -> Story:
 FAULTY = of_gpu(util=0.96, clock=(2.4e9, 0.67e9), top=3e9, power=(70, 15), temp=55.0, bits=0.0) | busy()
 POWER = Story("busy, cool, slow and at 15 W", GPU, 21, FAULTY)
 HOT_BITS = Story("the driver slows it for heat", GPU, 11, of_gpu(bits=(0.0, 0x20)))
+POOL = on("a", memory.MEMORY_HEADROOM, (30 * GIB, 7 * GIB)) | on("a", memory.MEMORY_DRIVER_RETAINED, 80 * GIB)
+
+
+def of_processes(count: float) -> Rows:
+    return on("a", gpu.GPU_PROCESSES, count, gpu="0")
+
+
 GOING = Story(
     "5 s take 12 GiB",
     A,
@@ -125,21 +132,36 @@ STORIES: Mapping[str, Pair] = {
                 16,
                 on("a", memory.MEMORY_HEADROOM, 30 * GIB) | on("a", memory.MEMORY_UNATTRIBUTED, 90 * GIB),
             ),
+            Story("the driver keeps it, and no process is there", A, 16, POOL | of_processes(0.0)),
         ],
+        [Story("it is a process that has it", A, 16, POOL | of_processes(1.0))],
     ),
     "memory_out": Pair(
         Story("3 GiB", A, 16, on("a", memory.MEMORY_HEADROOM, (30 * GIB, 3 * GIB))),
         [
             Story("5 GiB", A, 16, on("a", memory.MEMORY_HEADROOM, 5 * GIB)),
+            Story("the driver keeps it", A, 16, POOL | of_processes(0.0) | on("a", memory.MEMORY_HEADROOM, 2 * GIB)),
+        ],
+        [
+            Story(
+                "little is kept",
+                A,
+                16,
+                POOL
+                | of_processes(0.0)
+                | on("a", memory.MEMORY_HEADROOM, (30 * GIB, 2 * GIB))
+                | on("a", memory.MEMORY_DRIVER_RETAINED, 15 * GIB),
+            )
         ],
     ),
     "memory_collapse": Pair(
         GOING,
         [
-            GOING.but("weights are loaded", served(phase=states(engine.ENGINE_PHASE, "loading"))),
+            GOING.but("weights are loaded", given={"engines_loading": {"a": 1.0}}),
             GOING.but("there is plenty", on("a", memory.MEMORY_HEADROOM, 60 * GIB)),
             GOING.but("slowly", on("a", memory.MEMORY_AVAILABLE, lambda s: (30 - 0.2 * s) * GIB)),
         ],
+        [GOING.but("an engine loads elsewhere", given={"engines_loading": {"a": 0.0, "b": 1.0}})],
     ),
     "memory_fragmented": Pair(
         Story(

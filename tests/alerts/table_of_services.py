@@ -47,6 +47,7 @@ FULL = Story("full, and somebody waits", HEAD, 61, served(kv=(0.5, 0.97), waitin
 ERRORS = Story("ten of a hundred fail", HEAD, 75, finished(grows(0.5, 0), grows(4, 4)), seconds=480)
 SLOWER = Story("half the clock of the others", GPU, 61, of_gpu(util=0.96, clock=(2.4e9, 1.9e9), power=70.0) | busy())
 DISK = on("a", host.DISK_SIZE, 1000 * GIB, mount="/")
+HALF_FULL = DISK | on("a", host.DISK_AVAILABLE, 500 * GIB, mount="/")
 ACCEPTS = Story(
     "four of ten tokens less",
     HEAD,
@@ -59,12 +60,27 @@ LATE = {"1.0": grows(0.2, 0.2), "80.0": grows(0.9, 0.9), "160.0": grows(2, 2), "
 PROMPT = {"0.1": grows(4, 4), "+Inf": grows(4, 4)}
 SLOW_TOKENS = {"0.1": grows(1, 1), "1.0": grows(9, 9), "+Inf": grows(9, 9)}
 
+SAME_VERSIONS = {name: dict.fromkeys("ab", "1.0") for name in ("kernel", "gpu.0.vbios", "function.rocep1s0f1.firmware")}
+
+
+def _less_for_a_minute(second: float) -> float:
+    """Accepted tokens: six in two drafts, and one for a minute."""
+    return 6.0 * second - 5.0 * min(max(second - 300, 0.0), 60.0)
+
+
 STORIES: Mapping[str, Pair] = {
     "link_down": Pair(
         LINK,
         [
             LINK.but("never cabled", slow=dict.fromkeys(LINK.slow, 0.0)),
             LINK.but("one function is up", of_function(up=1.0, name="f0")),
+        ],
+        [
+            LINK.but(
+                "it carried sockets alone",
+                slow=dict.fromkeys(LINK.slow, 0.0)
+                | {"increase(netdev_transmit_bytes_total[24h])": 5e9, "increase(netdev_receive_bytes_total[24h])": 0.0},
+            )
         ],
     ),
     "one_rail": Pair(
@@ -143,6 +159,12 @@ STORIES: Mapping[str, Pair] = {
         ),
         [
             Story("alike", ("k3",), 61, of_function(mtu=9000.0, up=1.0) | of_function("b", mtu=9000.0, up=1.0)),
+            Story(
+                "a port that is down",
+                ("k3",),
+                61,
+                of_function(mtu=1500.0, up=0.0) | of_function("b", mtu=9000.0, up=1.0),
+            ),
         ],
     ),
     "fabric_loss": Pair(
@@ -194,6 +216,12 @@ STORIES: Mapping[str, Pair] = {
             ),
             Story("idle", A, 60, SOCKETS | of_gpu(util=0.02) | busy(util=0.02)),
             Story(
+                "of one node alone",
+                A,
+                60,
+                SOCKETS | {series: 0.0 for node in "bcd" for series in of_function(node, tcp_out=0.0, tcp_in=0.0)},
+            ),
+            Story(
                 "RDMA moves",
                 A,
                 60,
@@ -213,10 +241,12 @@ STORIES: Mapping[str, Pair] = {
             Story("stopped by hand", ("head",), 21, given={"target_state": {"head": (OK, state("stopped"))}}),
             Story("loading", ("head",), 21, given={"target_state": {"head": (OK, state("loading"))}}),
             Story("a node", ("a",), 21, given={"target_state": {"a": (OK, state("refused"))}}),
+            Story("it never served", ("head",), 21, given={"target_state": {"head": float("nan")}}),
+            Story("it starts anew", ("head",), 21, given={"target_state": {"head": (OK, state("restarting"))}}),
         ],
     ),
     "engine_wedged": Pair(
-        Story("stalled", HEAD, 1, served(phase=(3.0, states(engine.ENGINE_PHASE, "stalled")))),
+        Story("stalled", HEAD, 1, served(phase=(3.0, states(engine.ENGINE_PHASE, "stalled")), running=4.0, kv=0.2)),
         [
             Story("a long prefill", HEAD, 1, served(phase=states(engine.ENGINE_PHASE, "prefilling"))),
         ],
@@ -266,6 +296,7 @@ STORIES: Mapping[str, Pair] = {
         [
             ACCEPTS.but("as usual", slow={"usual(accepted_length_tokens[24h])": 2.2}, within_s=640),
             ACCEPTS.but("too few drafts", served(accepted=grows(0.2, 0.2), drafts=grows(0.2, 0.2)), within_s=640),
+            ACCEPTS.but("other prompts for one minute", served(accepted=_less_for_a_minute, drafts=grows(2.0, 2.0))),
         ],
     ),
     "slower_than_baseline": Pair(
@@ -283,7 +314,7 @@ STORIES: Mapping[str, Pair] = {
         ],
     ),
     "versions_differ": Pair(
-        Story("two drivers", ("k3",), 601, facts={"driver_version": {"a": "580.1", "b": "580.2"}}),
+        Story("two drivers", ("k3",), 601, facts={"driver_version": {"a": "580.1", "b": "580.2"}, **SAME_VERSIONS}),
         [
             Story("one", ("k3",), 601, facts={"driver_version": {"a": "580.1", "b": "580.1"}}),
             Story("names differ of course", ("k3",), 601, facts={"hostname": {"a": "a", "b": "b"}}),
@@ -295,7 +326,7 @@ STORIES: Mapping[str, Pair] = {
             ("a", "/"),
             301,
             DISK | on("a", host.DISK_AVAILABLE, (500 * GIB, 80 * GIB), mount="/"),
-            slow={"change(disk_available_bytes[1h])": -1.0},
+            slow={"change(disk_available_bytes[24h])": -1.0},
         ),
         [
             Story(
@@ -303,7 +334,21 @@ STORIES: Mapping[str, Pair] = {
                 ("a", "/"),
                 301,
                 DISK | on("a", host.DISK_AVAILABLE, 500 * GIB, mount="/"),
-                slow={"change(disk_available_bytes[1h])": -1 * GIB},
+                slow={"change(disk_available_bytes[24h])": -1 * GIB},
+            ),
+            Story("slowly", ("a", "/"), 301, HALF_FULL, slow={"change(disk_available_bytes[24h])": -499 * GIB}),
+        ],
+        [
+            Story(
+                "full in a day",
+                ("a", "/"),
+                301,
+                HALF_FULL,
+                slow={"change(disk_available_bytes[24h])": -500 * GIB},
+                seconds=400,
+            ),
+            Story(
+                "a tenth left", ("a", "/"), 301, DISK | on("a", host.DISK_AVAILABLE, (500 * GIB, 100 * GIB), mount="/")
             ),
         ],
     ),
@@ -332,9 +377,21 @@ STORIES: Mapping[str, Pair] = {
         ],
     ),
     "channel_failing": Pair(
-        Story("one", (), 11, given={"channels_failing": {"cluster": (0.0, 1.0)}}),
+        Story("one", ("ops",), 11, given={"channel_failing": {"ops": (0.0, 1.0), "night": 0.0}}),
         [
-            Story("none", (), 11, given={"channels_failing": {"cluster": 0.0}}),
+            Story("the other", ("night",), 11, given={"channel_failing": {"ops": (0.0, 1.0), "night": 0.0}}),
+            Story("once", ("ops",), 11, given={"channel_failing": {"ops": lambda s: float(s == 30)}}),
+        ],
+    ),
+    "collector_silent": Pair(
+        Story("it hangs", (), 11, given={"commit_age_seconds": {"cluster": lambda s: max(s - 30, 0.0)}}),
+        [
+            Story(
+                "a slow commit",
+                (),
+                11,
+                given={"commit_age_seconds": {"cluster": lambda s: min(max(s - 30, 0.0), 10.0)}},
+            ),
         ],
     ),
 }

@@ -71,6 +71,15 @@ def test_bits_and_states() -> None:
     assert holds('gpu_reading_state is "ok"', view)["a", "0"] == [T, F, F, F]
 
 
+def test_what_happened_in_a_gap_has_happened() -> None:
+    """The kill that stops an agent for ten seconds is seen when it answers again; a rate over the gap is not known."""
+    rows = {of_node("a", "oom_kills_total"): [5.0, 5, *[U] * 10, 6, 6, 6, 6]}
+    view = View(frame(rows))
+    for text, expected in (("increase(oom_kills_total[12s])", [1.0] * 2), ("rate(oom_kills_total[12s])", [U] * 2)):
+        reading = parse(f"{text} > 0").left  # type: ignore[union-attr]
+        assert same(value(reading, NODE, view, [("a",)])[0, 12:14].tolist(), expected), text
+
+
 def test_rates_increases_changes_and_extremes() -> None:
     rows = {
         of_node("a", "oom_kills_total"): [5.0, 5, 5, 6, 6, 6, 6],
@@ -78,7 +87,7 @@ def test_rates_increases_changes_and_extremes() -> None:
     }
     view = View(frame(rows))
     for text, expected in (
-        ("increase(oom_kills_total[2s])", [U, U, 0, 1, 1, 0, 0]),
+        ("increase(oom_kills_total[2s])", [U, 0, 0, 1, 1, 0, 0]),
         ("rate(oom_kills_total[2s])", [U, U, 0, 0.5, 0.5, 0, 0]),
         ("change(memory_available_bytes[2s])", [U, U, -20, -20, -10, 0, 30]),
         ("max(memory_available_bytes[2s])", [90, 90, 80, 70, 60, 60, 90]),
@@ -116,18 +125,26 @@ def test_peers_are_the_others_of_the_same_deployment() -> None:
 def test_peers_that_are_not_alike_do_not_count() -> None:
     rows = nodes("gpu_sm_clock_hertz", {"a": [1.0], "b": [2.0], "c": [4.0], "d": [9.0]}, gpu="0")
     rows |= nodes("gpu_utilization_ratio", {"a": [0.9], "b": [0.9], "c": [0.9], "d": [0.0]}, gpu="0")
-    view = View(frame(rows))  # type: ignore[arg-type]
+    view = View(frame(rows), members=Members(nodes=dict.fromkeys("abcd", "k3")))  # type: ignore[arg-type]
     text = "peers(gpu_sm_clock_hertz where gpu_utilization_ratio >= 80 %) > 0"
     keys = [(node, "0") for node in "abcd"]
     found = value(parse(text).left, GPU, view, keys)  # type: ignore[union-attr]
     assert found[:, 0].tolist() == [3.0, 2.5, 1.5, 2.0]
 
 
+def test_what_belongs_to_no_deployment_has_no_peers() -> None:
+    rows = nodes("gpu_sm_clock_hertz", {"a": [1.0], "b": [2.0], "c": [4.0]}, gpu="0")
+    view, keys = View(frame(rows)), [(node, "0") for node in "abc"]  # type: ignore[arg-type]
+    for text in ("peers(gpu_sm_clock_hertz) > 0", "count(gpu_sm_clock_hertz > 0) > 0"):
+        found = value(parse(text).left, GPU, view, keys)  # type: ignore[union-attr]
+        assert np.isnan(found).all()
+
+
 def test_the_median_of_the_others_is_numpys() -> None:
     values = np.random.default_rng(3).uniform(0, 9, (7, 40)).round()
     values[np.random.default_rng(4).random(values.shape) < 0.2] = np.nan
     rows = {of_node(f"n{row}", "gpu_sm_clock_hertz", gpu="0"): values[row].tolist() for row in range(7)}
-    view = View(frame(rows, gap_ms=500))
+    view = View(frame(rows, gap_ms=500), members=Members(nodes={f"n{row}": "k3" for row in range(7)}))
     keys = [(f"n{row}", "0") for row in range(7)]
     found = value(parse("peers(gpu_sm_clock_hertz) > 0").left, GPU, view, keys)  # type: ignore[union-attr]
     for row in range(7):

@@ -20,7 +20,7 @@ HOT = {"title": "Hot", "place": "gpu", "when": "gpu_temperature_celsius >= 90 °
 
 def test_the_rules_of_the_product_are_rules() -> None:
     found = rules(defaults())
-    assert len(found) == 50
+    assert len(found) == 51
     assert [name for name, one in found.items() if not one.enabled] == ["ttft_objective", "itl_objective"]
     assert found["gpu_hot"].timing == Timing(60_000, 60_000)
     assert found["power_delivery"].settings == {"busy": "80 %", "clock": "1400 MHz", "power": "30 W"}

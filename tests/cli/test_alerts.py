@@ -123,7 +123,7 @@ def test_rules_of_a_file_are_checked(do: Do, tmp_path: Path) -> None:
     good.write_text('[alerts.gpu_hot]\nfor = "5s"\n')
     bad.write_text('[alerts.gpu_hot]\nfor = "soon"\n')
     broken.write_text("[alerts")
-    assert do("check", str(good)) == (0, f"50 rules, 1 of them from {good}: all are well\n", "")
+    assert do("check", str(good)) == (0, f"51 rules, 1 of them from {good}: all are well\n", "")
     assert do("check", str(bad))[2].startswith("rule gpu_hot: for: 'soon' is no duration")
     assert do("check", str(broken))[0] == 1
     assert do("check", str(tmp_path / "none"))[0] == 1

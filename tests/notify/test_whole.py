@@ -13,7 +13,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from alerts.defaults import defaults
-from alerts.given import CHANNELS_FAILING
+from alerts.given import CHANNEL_FAILING
 from alerts.notices import Channel
 from alerts.rule import rules
 from dashboard.api import channel_answers
@@ -65,7 +65,7 @@ def test_a_gpu_that_gets_hot_is_told_and_that_it_is_well_again(tmp_path: Path, r
     found.finish()
     store.close()
     (body,) = receiver.bodies()[:1]
-    assert body["alerts"][0]["message"] == "one, GPU 0: GPU hot (GPU temperature 86.0 °C), for 1m 0s"
+    assert body["alerts"][0]["message"] == "one: GPU 0 is at 86.0 °C, limit 85.0 °C, for 1m 0s"
     assert body["alerts"][0]["labels"] == {"node": "one", "gpu": "0"}
 
 
@@ -108,8 +108,9 @@ def test_a_channel_that_fails_is_what_a_rule_reads(tmp_path: Path, receiver: Hoo
         async def failing() -> float:
             await sampler.written()
             await upkeep.look_at_channels()
-            given = sampler.hub.lookout.givens.at(sampler.last_tick, [])[CHANNELS_FAILING.name]
-            return float(given["cluster"][0])
+            given = sampler.hub.lookout.givens.at(sampler.last_tick, [])[CHANNEL_FAILING.name]
+            assert list(given) == ["ops"]
+            return float(given["ops"][0])
 
         stage.status, stage.body = 200, PAGE.format(degrees=86).encode()
         for second in range(1, 62):

@@ -80,7 +80,7 @@ def test_a_hot_gpu_fires_after_its_time_and_is_over_after_its_time(node: Node) -
     (alert,) = alerts(node)
     assert times(alert) == ("gpu_hot", 6, 66, 131)
     assert (alert.key, alert.place, alert.severity, alert.ended) == (("one", "0"), "gpu", "warning", "it is well again")
-    assert alert.message == "one, GPU 0: GPU hot (GPU temperature 86.0 °C), for 1m 0s"
+    assert alert.message == "one: GPU 0 is at 86.0 °C, limit 85.0 °C, for 1m 0s"
     assert [(one["metric"], one["value"], one["unit"]) for one in alert.values] == [
         ("gpu_temperature_celsius", 86.0, "celsius")
     ]
@@ -100,7 +100,7 @@ def test_a_silent_node_explains_what_it_leaves_behind(node: Node) -> None:
     assert times(hot) == ("gpu_hot", 1, 61, 186)
     assert times(silent) == ("node_silent", 71, 101, 136)
     assert (hot.cause, silent.cause) == (silent.id, None)
-    assert silent.message == "one: Node silent (State bad answer), for 30 s"
+    assert silent.message == "one: its agent does not answer: bad answer, for 30 s"
 
 
 def test_a_collector_that_starts_anew_goes_on(node: Node) -> None:

@@ -192,9 +192,15 @@ def machines(watts: dict[str, float | None], bytes_per_second: dict[str, float],
 def test_surroundings(
     watts: dict[str, float | None], flow: dict[str, float], nodes: int, expected: Surroundings
 ) -> None:
-    assert surroundings(machines(watts, flow), 30_000, nodes) == expected
+    assert surroundings(machines(watts, flow), 30_000, [f"n{place + 1}" for place in range(nodes)]) == expected
 
 
 def test_a_node_that_fell_silent_is_not_known_to_be_cold() -> None:
     window = machines({"n1": 12.0, "n2": 12.0}, {"n1": 0.0, "n2": 0.0}, until=20_000)
-    assert surroundings(window, 30_000, 2) == Surroundings(None, None)
+    assert surroundings(window, 30_000, ["n1", "n2"]) == Surroundings(None, None)
+
+
+def test_nodes_that_serve_something_else_say_nothing() -> None:
+    window = machines({"n1": 12.0, "n2": 12.0, "n3": 90.0}, {"n1": 0.0, "n2": 0.0, "n3": 1e9})
+    assert surroundings(window, 30_000, ["n1", "n2"]) == Surroundings(True, True)
+    assert surroundings(window, 30_000, ["n1", "n2", "n3"]) == Surroundings(False, False)
