@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +14,8 @@ MAX_NUMBER = 2.0**63
 VERSION_FACT = "agent_version"
 FATAL_KINDS = frozenset({"oom"})
 FATAL_XIDS = frozenset({"79", "119", "120", "154"})
+TROUBLES = {"nvml": (".reading.", "ok"), "fabric counters": (".at_maximum", "none")}
+"""Collector → what names of its facts about troubles have in them, and what is so where it went well without them."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,14 @@ class AgentState:
         started, _, sequence = (mark or "").partition("/")
         read = int(sequence) if started == f"{self.started_s:.0f}" and sequence.isdigit() else 0
         return [event for event in self.events if not event.baseline and event.sequence > read]
+
+    def over(self, known: Collection[str]) -> dict[str, str]:
+        """Of facts that were known, those about troubles that are over: the page tells them only while they last."""
+        found: dict[str, str] = {}
+        for collector, (mark, word) in TROUBLES.items():
+            if self.readings.get(collector, {}).get("outcome") == "ok":
+                found |= {name: word for name in known if mark in name and name not in self.facts}
+        return found
 
 
 def parse_state(body: bytes) -> AgentState | None:

@@ -113,7 +113,9 @@ class Hub:
 
         An event is dated by its age on the node's own clock, so that a skewed clock moves none.
         """
-        self.learn_facts(target.name, {**target.state.facts, READ_FACT: target.state.mark}, now_ms)
+        known = [name for owner, name in self._facts if owner == target.name]
+        facts = {**target.state.facts, **target.state.over(known), READ_FACT: target.state.mark}
+        self.learn_facts(target.name, facts, now_ms)
         for event in fresh:
             age_ms = (target.state.time_s - event.time_s) * 1000 if target.state.time_s else 0.0
             at_ms = round(now_ms - min(max(age_ms, 0.0), MOST_AGE_MS))

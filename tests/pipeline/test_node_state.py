@@ -199,3 +199,37 @@ def test_a_fatal_event_is_remembered_for_engines_that_fall_silent(node: Node, ki
 
     node.play(story)
     assert remembered[0].fatal is fatal
+
+
+POWER, FULL = "gpu.0.reading.power", "function.rocep1s0f0.at_maximum"
+WELL = {"nvml": {"outcome": "ok"}, "fabric counters": {"outcome": "ok"}}
+
+
+@pytest.mark.parametrize(
+    ("readings", "expected"),
+    [
+        (WELL, {POWER: ["NVML error 999", "ok"], FULL: ["link_downed", "none"]}),
+        (WELL | {"nvml": {"outcome": "failed"}}, {POWER: ["NVML error 999"], FULL: ["link_downed", "none"]}),
+        ({}, {POWER: ["NVML error 999"], FULL: ["link_downed"]}),
+    ],
+    ids=["all went well", "one could not be read", "nothing is said of readings"],
+)
+def test_a_trouble_that_is_over_is_no_fact_any_more(
+    node: Node, readings: dict[str, object], expected: dict[str, list[str]]
+) -> None:
+    async def story(node: Stage) -> None:
+        assert isinstance(node, Node)
+        node.tells(20)
+        node.state |= {"facts": {"kernel": "6.17", POWER: "NVML error 999", FULL: "link_downed"}, "readings": WELL}
+        await node.tick(20)
+        await node.tick(21)
+        node.state |= {"facts": {}, "readings": readings}
+        for second in (31, 41):
+            await node.tick(second)
+            await node.tick(second + 1)
+
+    node.play(story)
+    store = open_store(str(node.path), writer=False, now_ms=0)
+    facts = {name: [fact.value for fact in store.facts("one", name=name)] for name in (POWER, FULL, "kernel")}
+    store.close()
+    assert facts == expected | {"kernel": ["6.17"]}
