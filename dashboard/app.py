@@ -29,7 +29,7 @@ EXPLORE, RUN, MODULES = (
 """Modules that a page will import, so that the browser need not find them one by one."""
 SHARED = ("explore/lines", "explore/link", "explore/time")
 """Modules of Explore that those of every page use."""
-RUN_BORROWS = ("colours", "draw", "format", "lines", "strip", "time")
+RUN_BORROWS = ("bands", "colours", "draw", "format", "limits", "lines", "margins", "strip", "time")
 """Modules of Explore that a run's page uses."""
 GRID = re.compile(r'<script src="([^"]*/dash_ag_grid/[^"]*)"></script>')
 UNUSED = re.compile(r'<script src="[^"]*/dash_table/[^"]*"></script>')

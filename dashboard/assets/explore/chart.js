@@ -3,7 +3,8 @@
 import { fitCanvas, setAttribute, setText } from "../live/dom.js";
 import { isRate, questions, scopeText } from "./ask.js";
 import { paint, paintLines } from "./colours.js";
-import { drawChart, LEFT, RIGHT, valueAxis } from "./draw.js";
+import { drawChart, valueAxis } from "./draw.js";
+import { LEFT, RIGHT } from "./margins.js";
 import { exportAddress } from "./export.js";
 import { Feed } from "./feed.js";
 import { text } from "./format.js";

@@ -8,8 +8,8 @@ import { grounds, MANY } from "./bands.js";
 import { axisUnit } from "./format.js";
 import { drawFired, drawLimits } from "./limits.js";
 import { reach } from "./lines.js";
+import { BOTTOM, LEFT, RIGHT, TOP } from "./margins.js";
 
-export const LEFT = 56, RIGHT = 8, TOP = 8, BOTTOM = 6;
 // A value axis has so many steps or fewer; more where they are as far apart as this.
 const LEAST_STEPS = 4, STEP_PX = 64;
 const FROM_ANY = { celsius: 10, hertz: 4e8 };

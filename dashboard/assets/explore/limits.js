@@ -1,6 +1,6 @@
 // What rules say of a chart: the values at which they begin to hold, as lines, and when they fired, as pale grounds.
 
-import { BOTTOM, LEFT, RIGHT, TOP } from "./draw.js";
+import { BOTTOM, LEFT, RIGHT, TOP } from "./margins.js";
 
 const LINE_PX = 13, MARK_PX = 3;
 const COLOURS = { critical: "critical", warning: "warning" };

@@ -1,6 +1,7 @@
 // Mouse, finger and keys on a chart: the crosshair, the stretch that is dragged, and the ways in and out.
 
-import { LEFT, placer, RIGHT } from "./draw.js";
+import { placer } from "./draw.js";
+import { LEFT, RIGHT } from "./margins.js";
 import { at } from "./lines.js";
 
 const DRAG = 5, NEAR = 40;

@@ -2,7 +2,7 @@
 
 import { element, fitCanvas, setAttribute, setText } from "../live/dom.js";
 import { paint } from "./colours.js";
-import { LEFT, RIGHT } from "./draw.js";
+import { LEFT, RIGHT } from "./margins.js";
 import { clockText, dayText, DAY, instantText, lengthText, ticks } from "./time.js";
 
 const NEAR_PX = 10;
