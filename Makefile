@@ -3,6 +3,8 @@ PYTHON ?= python3
 ARGS ?=
 BIN := .venv/bin
 WORKERS ?= 2
+# A file's tests share what their module made; files keep their order, those in a browser last.
+SHARED := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 BENCHES := $(filter-out history,$(sort $(notdir $(basename $(wildcard bench/*.py)))))
 
 .DEFAULT_GOAL := help
@@ -42,11 +44,14 @@ check: install-dev  ## format, lint, types, generated pages
 	$(BIN)/python -m cli.docs --check
 
 test: install-dev  ## fast tests, at most 10 minutes on two cores
-	$(BIN)/python -m pytest -m "not live" -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
+	$(BIN)/python -m pytest -m "not live" $(SHARED) $(ARGS)
 
 test-live: install-dev  ## slow tests and those with servers of others, at most 45 minutes
-	$(BIN)/python -m pytest -m live -n $(WORKERS) tests/browser $(ARGS)
-	$(BIN)/python -m pytest -m live --ignore tests/browser $(ARGS)
+	@status=0; \
+	$(BIN)/python -m pytest -m live $(SHARED) --ignore tests/live --ignore tests/pipeline $(ARGS) || status=$$?; \
+	echo "== those that need the machine for themselves"; \
+	$(BIN)/python -m pytest -m live tests/live tests/pipeline $(ARGS) || status=$$?; \
+	exit $$status
 
 bench: install-dev  ## budgets, measured: parsing, store, agent, page; then bench-history
 	@for name in $(BENCHES); do echo "== $$name"; $(BIN)/python -m bench.$$name || exit 1; done
