@@ -128,8 +128,13 @@ def sentence(scene: Scene, problems: list[Problem] | None = None) -> Sentence:
         return Sentence(grade, head + extra)
     first = _told(found, scene.tick)
     level = worst([grade, found[0].level])
-    text = f"{first} · {head}" if found[0].level == "critical" else f"{head}; {first}"
+    text = f"{first} · {head}" if found[0].level == "critical" else f"{head}; {_going_on(first)}"
     return Sentence(level, text + extra, found[0].target or None)
+
+
+def _going_on(words: str) -> str:
+    """Words as they go on inside a sentence: an article is small there, the name of a node or a model as it is."""
+    return words[0].lower() + words[1:] if words.startswith("The ") else words
 
 
 def _told(found: list[Problem], tick: int) -> str:

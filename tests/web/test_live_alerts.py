@@ -92,7 +92,7 @@ STORIES: list[tuple[str, list[Alert], tuple[str, str, str | None], tuple[int, st
     (
         "of the whole cluster",
         [replace(HOT, key=(), place="cluster", title="The monitor misses ticks")],
-        ("warning", "Serving Kimi-K3 on 4 nodes; The monitor misses ticks, for 1 min", None),
+        ("warning", "Serving Kimi-K3 on 4 nodes; the monitor misses ticks, for 1 min", None),
         (1, "warning"),
     ),
     (
