@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -47,6 +47,8 @@ WINDOW_MS = 120_000
 TARGETS_EVERY_MS = 10_000
 READ_FACT = "events_read"
 """How far an agent's events have been read, so that a collector that starts anew tells none twice."""
+NOTED = frozenset({READ_FACT, STARTED_FACT, OWN_FACT})
+"""What the collector notes of a target by itself."""
 NO_RULES = "rules of alerts cannot be worked out; see the log"
 NO_WORDS = "it cannot be worked out who is told of alerts; see the log"
 MOST_TOKENS = 1e12
@@ -85,6 +87,7 @@ class Hub:
         self._layouts: dict[str, tuple[tuple[Series, ...], tuple[Series, ...]]] = {}
         self._models: dict[str, str] = {}
         self._facts: dict[tuple[str, str], str] = {}
+        self._since_ms: dict[tuple[str, str], int] = {}
         self._rows_at: int | None = None
         self._states: dict[str, tuple[Verdict, int, int]] = {}
         self._defects: set[str] = set()
@@ -99,9 +102,22 @@ class Hub:
     def remember_fact(self, target: str, name: str, value: str, since_ms: int) -> None:
         """A fact that the store knows already."""
         self.lookout.fact(target, name, value, since_ms)
-        self._facts[target, name] = value
+        self._facts[target, name], self._since_ms[target, name] = value, since_ms
         if name in MODEL_FACTS:
-            named = [known for one in MODEL_FACTS if (known := self.fact(target, one)) is not None]
+            self._name_model(target)
+
+    def end_facts(self, target: str, stated: Collection[str], now_ms: int) -> None:
+        """An engine has stated all facts that it has: what it said of itself before, and says no more, is over."""
+        for name in [name for owner, name in self._facts if owner == target]:
+            if name not in stated and name not in NOTED and not name.startswith(DEPLOYMENT_FACT):
+                value, since_ms = self._facts.pop((target, name)), self._since_ms.pop((target, name))
+                self._pending.facts.append(Fact(target, name, value, since_ms, now_ms))
+                self._name_model(target)
+
+    def _name_model(self, target: str) -> None:
+        named = [known for one in MODEL_FACTS if (known := self.fact(target, one)) is not None]
+        self._models.pop(target, None)
+        if named:
             self._models[target] = model_in(named[-1])
 
     def fact(self, target: str, name: str) -> str | None:

@@ -143,7 +143,7 @@ class Sampler:
             if target.is_node:
                 await self._ask_state(target, sample)
             else:
-                await self._ask_facts(target)
+                await self._ask_facts(target, sample)
         finally:
             target.busy = False
 
@@ -152,11 +152,13 @@ class Sampler:
         if fresh is not None:
             self.hub.learn_state(target, fresh, round(sample.at_ms))
 
-    async def _ask_facts(self, target: Target) -> None:
+    async def _ask_facts(self, target: Target, sample: Sample) -> None:
         facts = await target.read_facts()
         if facts is not None:
             now_ms = round(self.clock.at(self.monotonic() * 1000.0))
             self.hub.learn_facts(target.name, facts, now_ms)
+            if target.facts.complete:
+                self.hub.end_facts(target.name, {*facts, *sample.layout.facts}, now_ms)
 
 
 async def _set_within(event: asyncio.Event, seconds: float) -> bool:

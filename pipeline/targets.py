@@ -202,12 +202,14 @@ class Target:
         self.politeness.failed(due_s, reply.outcome)
 
     async def read_facts(self) -> dict[str, str] | None:
-        """Ask an engine for the next of its pages of facts that is due; its facts when there is something new."""
+        """Ask an engine for the next of its pages of facts that is due; its facts when there is something new, or when
+        that was the last page: then `facts.complete`, and what they do not say is not so any more."""
         path = self.facts.due()
         if path is None:
             return None
         reply = await self._client.beside(path)
-        return dict(self.facts.facts) if self.facts.learn(reply.outcome, reply.body) else None
+        learned = self.facts.learn(reply.outcome, reply.body)
+        return dict(self.facts.facts) if learned or self.facts.complete else None
 
     async def read_state(self, now_ms: float, sample: Sample) -> list[AgentEvent] | None:
         """A node's state page, when it is due or has news: its new events. None when it was not read."""

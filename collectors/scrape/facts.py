@@ -151,6 +151,11 @@ class FactReader:
     _asked: _Question | None = None
     _calls: int = 0
 
+    @property
+    def complete(self) -> bool:
+        """Whether each page of facts that the engine has was read since its start."""
+        return not self._open
+
     def restarted(self, engine: str) -> None:
         """The engine (of this kind) was seen for the first time, or started anew: everything is asked again."""
         self.engine, self.facts, self._calls, self._asked = engine, {}, 0, None
