@@ -16,7 +16,7 @@ from dashboard.live import current
 from dashboard.live.cells import worst
 from dashboard.live.concerns import concerns
 from dashboard.live.deployments import members
-from dashboard.live.problems import Problem, lost
+from dashboard.live.problems import Problem
 from dashboard.live.reasons import state_words
 from dashboard.live.scene import Scene
 from dashboard.live.sentence import BUSIEST, PHASE_WORDS, SERVING, engine_state, phases, sentence, silent_collector
@@ -173,7 +173,7 @@ def node(sources: Sources, scene: Scene, name: str) -> dict[str, Any] | None:
         return None
     state, grade, reason = state_of(scene, row, concerns(scene))
     last = max(row.last_ok_ms or 0, scene.last_read.get(name, 0))
-    old = lost(row, scene) or silent_collector(scene) is not None
+    old = not scene.alive(row) or silent_collector(scene) is not None
     events = sources.store.events(scene.now_ms - EVENTS_MS, scene.now_ms, name, MOST_EVENTS)
     return {
         "name": name,
@@ -183,7 +183,7 @@ def node(sources: Sources, scene: Scene, name: str) -> dict[str, Any] | None:
         "age_s": (scene.now_ms - last) / 1000.0 if last else None,
         "facts": {fact.name: fact.value for fact in sources.store.facts(target=name, at_ms=scene.now_ms)},
         "processes": [] if old else list(row.detail.get("processes", ())),
-        "readings": {} if silent_collector(scene) else dict(row.detail.get("readings", {})),
+        "readings": {} if old else dict(row.detail.get("readings", {})),
         "events": [{"t": one.at_ms, "kind": one.kind, "text": one.text} for one in reversed(events)],
     }
 

@@ -163,12 +163,15 @@ def test_node_page(world: World, web: Web) -> None:
     assert web.process.node("head") is None
 
 
-def test_processes_of_a_lost_node_are_not_shown_as_running(world: World, web: Web) -> None:
-    world.rows["spark-01"] = replace(world.rows["spark-01"], detail={"processes": [{"pid": 7}]})
-    world.silence("spark-01", 61)
+@pytest.mark.parametrize("state", ["refused", "stopped"])
+def test_processes_of_a_node_that_does_not_answer_are_not_shown_as_running(world: World, web: Web, state: str) -> None:
+    detail = {"processes": [{"pid": 7}], "readings": {"nvml": {"outcome": "ok"}}}
+    world.rows["spark-01"] = replace(world.rows["spark-01"], detail=detail)
+    world.silence("spark-01", 61, state)
     world.run(61, 65)
     web.step()
-    assert web.get("node?name=spark-01")["processes"] == []
+    node = web.get("node?name=spark-01")
+    assert (node["state"], node["processes"], node["readings"]) == (state, [], {})
 
 
 def test_absences(world: World, web: Web) -> None:
