@@ -19,7 +19,7 @@ from cli import channels, configs
 from cli.columns import aligned
 from cli.numbers import number
 from dashboard.api import alert_answers as answers
-from dashboard.api import parameters
+from dashboard.api import parameters, rule_answers
 from dashboard.api.parameters import ParameterError
 from dashboard.sources import Sources
 from pipeline.tail import Tail
@@ -125,7 +125,7 @@ def _list(sources: Sources, file: File, _words: Sequence[str], options: Options)
 
 
 def _show(sources: Sources, file: File, words: Sequence[str], _options: Options) -> Shown:
-    found = answers.one(sources, _id(words), file)
+    found = answers.one(sources, file, _id(words))
     one = found["alert"]
     lines = [
         f"{one['message']}",
@@ -141,7 +141,7 @@ def _show(sources: Sources, file: File, words: Sequence[str], _options: Options)
 
 
 def _rules(sources: Sources, file: File, words: Sequence[str], _options: Options) -> Shown:
-    found = answers.rules(sources, file)
+    found = rule_answers.rules(sources, file)
     chosen = [one for one in found["rules"] if not words or one["name"] in words]
     if words and len(chosen) < len(words):
         raise ValueError(f"there is no rule {next(word for word in words if word not in [c['name'] for c in chosen])}")
@@ -178,7 +178,7 @@ def _silences(sources: Sources, _file: File, _words: Sequence[str], _options: Op
 
 
 def _prometheus(sources: Sources, file: File, _words: Sequence[str], _options: Options) -> Shown:
-    found = answers.prometheus(sources, file)
+    found = rule_answers.prometheus(sources, file)
     return found, found["text"].rstrip("\n").splitlines()
 
 
@@ -188,7 +188,7 @@ def _every_week(weekly: Mapping[str, Any] | None) -> str:
 
 def _replay(sources: Sources, file: File, words: Sequence[str], options: Options) -> Shown:
     given = {name: str(options[name]) for name in ("start", "end") if options.get(name) is not None}
-    found = answers.replayed(sources, file, _name(words), None, given)
+    found = rule_answers.replayed(sources, file, _name(words), None, given)
     rows = [("Fired", "Until", "Since", "Where")]
     rows += [
         (_instant(one["fired"]), _instant(one["ended"]), _instant(one["began"]), one["subject"])

@@ -22,9 +22,9 @@ ICON = "data:image/svg+xml," + quote(
     "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16' fill='none' stroke='#1a5fb8' stroke-width='2'>"
     "<circle cx='8' cy='8' r='6.5'/><path d='M8 8l3-3.5'/></svg>"
 )
-EXPLORE, RUN, MODULES = (
+EXPLORE, RUN, ALERT, MODULES = (
     tuple(sorted(f"{folder}/{file.stem}" for file in (ASSETS / folder).glob("*.js") if file.stem != "boot"))
-    for folder in ("explore", "run", "live")
+    for folder in ("explore", "run", "alert", "live")
 )
 """Modules that a page will import, so that the browser need not find them one by one."""
 SHARED = ("explore/lines", "explore/link", "explore/time")
@@ -34,6 +34,8 @@ RUN_BORROWS = ("bands", "colours", "draw", "format", "limits", "lines", "margins
 GRID = re.compile(r'<script src="([^"]*/dash_ag_grid/[^"]*)"></script>')
 UNUSED = re.compile(r'<script src="[^"]*/dash_table/[^"]*"></script>')
 """Dash's own table: loaded by every app of Dash, drawn by none of our pages."""
+ALERT_BORROWS = ("bands", "colours", "draw", "format", "limits", "lines", "margins", "time")
+"""Modules of Explore that an alert's page uses."""
 INDEX = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -85,6 +87,8 @@ def _more_modules(path: str) -> tuple[str, ...]:
     """Modules of a page that has its own."""
     if path.startswith(run.PREFIX):
         return (*RUN, *(f"explore/{name}" for name in RUN_BORROWS))
+    if path.startswith(alert.PREFIX):
+        return (*ALERT, *(f"explore/{name}" for name in ALERT_BORROWS))
     return EXPLORE if path == explore.PATH else ()
 
 
@@ -121,7 +125,7 @@ def create_app(services: Services, **options: Any) -> dash.Dash:
         use_pages=True,
         pages_folder="",
         assets_folder=str(ASSETS),
-        assets_path_ignore=["live", "explore", "runs", "run", "compare"],
+        assets_path_ignore=["live", "explore", "runs", "run", "compare", "alert"],
         update_title=None,
         title="Tachograph",
         serve_locally=True,

@@ -5,13 +5,13 @@ from __future__ import annotations
 import threading
 import time
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dashboard.annotations import Annotations
-from dashboard.api import alert_answers, benchmark_answers
+from dashboard.api import alert_answers, benchmark_answers, channel_answers, evidence_answers, rule_answers
 from dashboard.api import latest as latest_route
 from dashboard.api import run_answers as runs_route
 from dashboard.api import series as series_route
@@ -205,18 +205,39 @@ class WebProcess:
         return self.comparisons.of(*chosen(self.sources.store, given))
 
     def alerts(self) -> Answer:
-        """As /api/v1/alerts, with /silences and the instant of the answer."""
-        found = alert_answers.listed(self.sources, self.config.alerts, {})
+        """What fires and what may, as /api/v1/alerts, with /silences and the instant of the answer."""
+        found = alert_answers.listed(self.sources, self.config.alerts, {"state": "firing"})
         return {**found, **alert_answers.silences(self.sources), "now": self.sources.now_ms()}
+
+    def alerts_over(self, given: Mapping[str, str]) -> Answer:
+        """What is over, as /api/v1/alerts with these parameters; ParameterError with a sentence."""
+        found = alert_answers.listed(self.sources, self.config.alerts, {**given, "state": "resolved"})
+        return {"alerts": found["alerts"], "now": self.sources.now_ms()}
 
     def alert(self, number: str) -> Answer | None:
         """As /api/v1/alerts/ID; None: there is no such alert."""
-        known = number.isdecimal() and len(number) < 16 and self.sources.store.alert(int(number)) is not None
-        return alert_answers.one(self.sources, int(number)) if known else None
+        return alert_answers.one(self.sources, self.config.alerts, int(number)) if self._is_alert(number) else None
+
+    def alert_evidence(self, number: str) -> Answer | None:
+        """What is kept with an alert but its samples; None: there is no such alert."""
+        if not self._is_alert(number):
+            return None
+        return evidence_answers.around(evidence_answers.evidence(self.sources, self.config.alerts, int(number)))
+
+    def _is_alert(self, number: str) -> bool:
+        return number.isdecimal() and len(number) < 16 and self.sources.store.alert(int(number)) is not None
 
     def rules(self) -> Answer:
         """As /api/v1/rules."""
-        return alert_answers.rules(self.sources, self.config.alerts)
+        return rule_answers.rules(self.sources, self.config.alerts)
+
+    def rule_log(self) -> Answer:
+        """As /api/v1/rules/log."""
+        return rule_answers.log(self.sources)
+
+    def channels(self) -> Answer:
+        """As /api/v1/channels."""
+        return channel_answers.listed(self.sources, self.config.channels)
 
     def absences(self) -> Answer:
         """As /api/v1/absences: those of the last day."""

@@ -14,6 +14,7 @@ from dashboard.run_numbers import RunNumbers
 from dashboard.run_view import View, middle, placed, series_json, short
 from runs.phases import ORDER, busiest
 from runs.reader import LEAD_MS
+from storage.alerts import AlertFilter
 from telemetry import formatting
 from telemetry.catalog import cluster, engine
 from telemetry.fleet import fold
@@ -179,7 +180,7 @@ def node_map(view: View, reading: Reading) -> dict[str, Any]:
 
 
 def happened(view: View, numbers_of: RunNumbers, notes: Notes) -> list[dict[str, Any]]:
-    """Marks of the run, events in it and people's annotations that touch the view, by time."""
+    """Marks of the run, events in it, alerts and people's annotations that touch the view, by time."""
     run, start, end = view.run, view.start_ms, view.end_ms
     marks = view.sources.store.marks(run.id)
     found = [{"t": one.at_ms, "kind": one.kind, "text": one.text, "target": ""} for one in marks]
@@ -189,7 +190,25 @@ def happened(view: View, numbers_of: RunNumbers, notes: Notes) -> list[dict[str,
     inside = [{**one, "end": None} for one in found if start <= one["t"] <= end]
     ours = notes(start, end) if run.own else []
     mine = [{**one, "kind": "annotation", "target": ""} for one in ours]
-    return sorted([*inside, *mine], key=lambda one: int(one["t"]))
+    return sorted([*inside, *mine, *alarms(view)], key=lambda one: int(one["t"]))
+
+
+def alarms(view: View) -> list[dict[str, Any]]:
+    """Alerts that fired for a while of the view, those that follow from another left out."""
+    wanted = AlertFilter(run=view.run.id, start_ms=view.start_ms, end_ms=view.end_ms)
+    return [
+        {
+            "t": max(one.fired_ms, view.start_ms),
+            "end": one.ended_ms,
+            "kind": "alert",
+            "text": one.message,
+            "target": one.owner,
+            "severity": one.severity,
+            "alert": one.id,
+        }
+        for one in view.sources.store.alerts(wanted)
+        if one.cause is None
+    ]
 
 
 def node_lines(view: View, node: str) -> dict[str, Any]:

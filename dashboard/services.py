@@ -38,13 +38,25 @@ class Services(Protocol):
         """{metric, unit, step_ms, series: [{labels, t, v}]} or min, max, mean in place of v, as /api/v1/series."""
 
     def alerts(self) -> Answer:
-        """{alerts, pending, silences, now}, as /api/v1/alerts and /silences; now: the collector's instant."""
+        """{alerts, pending, silences, now}, as /api/v1/alerts?state=firing and /silences; now: an instant."""
+
+    def alerts_over(self, given: Mapping[str, str]) -> Answer:
+        """{alerts, now}: those that are over, as /api/v1/alerts with these; ParameterError with a sentence."""
 
     def alert(self, number: str) -> Answer | None:
-        """{alert, effects}, as /api/v1/alerts/ID; None: there is none."""
+        """{alert, effects, because, silenced, rule, now}, as /api/v1/alerts/ID; None: there is none."""
+
+    def alert_evidence(self, number: str) -> Answer | None:
+        """{kept, due, start, end, cut, events, absences, facts, run}, as /api/v1/alerts/ID/charts; None: no alert."""
 
     def rules(self) -> Answer:
         """{rules, problems}, as /api/v1/rules."""
+
+    def rule_log(self) -> Answer:
+        """{changes}, as /api/v1/rules/log."""
+
+    def channels(self) -> Answer:
+        """{channels}, as /api/v1/channels."""
 
     def absences(self) -> Answer:
         """{absences: [{target, metric, from, to, reason}]}, newest first, as /api/v1/absences; `to` None: it lasts."""

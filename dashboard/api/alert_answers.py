@@ -1,48 +1,33 @@
-"""Answers about alerts, rules and silences. docs/api.md describes them."""
+"""Answers about alerts and silences, and what people ask to be done. docs/api.md describes them."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from alerts import expression as ex
 from alerts.defaults import Tables
-from alerts.given import BASELINE_SPEED
 from alerts.machine import Phase, Standing
 from alerts.message import subject
 from alerts.places import Key
 from alerts.record import MATCHERS, Alert, Silence, silenced_by, standings_of
-from alerts.replay import replay
-from alerts.rule import Rule, RuleError
-from alerts.rulebook import Rulebook, Table
+from alerts.rulebook import Rulebook
 from dashboard.api import parameters
 from dashboard.api.alert_shape import shape
 from dashboard.api.parameters import ParameterError
+from dashboard.api.rule_answers import rule_json, rulebook
 from dashboard.api.rule_limits import rulebook_to_read
 from dashboard.sources import Sources
-from exchange.prometheus_rules import exported
 from pipeline import alert_orders
-from pipeline.past import StoredPast
 from storage.alerts import AlertFilter
-from storage.records import RunFilter
-from telemetry.model import Metric
 
-KNOWN = ("state", "rule", "node", "deployment", "severity", "run", "start", "end", "limit")
+KNOWN = ("state", "rule", "node", "deployment", "severity", "run", "start", "end", "text", "limit")
 DEFAULT_LIMIT, MOST = 1_000, 10_000
 WAIT_S, LOOK_S = 4.0, 0.05
 """How long an answer waits for the collector to carry an order out, and how often it looks."""
-DAY_MS = 86_400_000
-REPLAY_MS, MOST_REPLAY_MS = 7 * DAY_MS, 92 * DAY_MS
 OLD_COMMIT_MS = 10_000
-NO_BASELINE = "no run is marked as its deployment's baseline"
 SILENT = "The collector has not carried this out yet: it is busy, or does not run."
-
-
-def rulebook(sources: Sources, file: Tables) -> Rulebook:
-    """Rules as the collector has them."""
-    return Rulebook(file, sources.store.rule_changes())
 
 
 # Alerts ---------------------------------------------------------------------------------------------------------------
@@ -65,18 +50,26 @@ def listed(sources: Sources, file: Tables, given: Mapping[str, str]) -> dict[str
         run=parameters.integer("run", given["run"]) if "run" in given else None,
         start_ms=instants["start"],
         end_ms=instants["end"],
-        limit=limit,
+        limit=MOST if given.get("text") else limit,
     )
-    store = sources.store
-    found = sorted(store.alerts(wanted), key=lambda alert: not alert.firing)
-    firing = {alert.id for alert in store.alerts(AlertFilter(firing=True))}
-    stand, silences = _standings(sources), store.silences(now)
-    book = rulebook_to_read(sources, file)
+    chosen = _matching(sources.store.alerts(wanted), given.get("text", ""))[:limit]
+    found = sorted(chosen, key=lambda alert: not alert.firing)
+    beside = _beside(sources, file)
     return {
-        "alerts": [alert_json(alert, firing, stand, silences, now, book) for alert in found],
-        "pending": _pending(stand, book),
+        "alerts": [alert_json(alert, beside) for alert in found],
+        "pending": _pending(beside.stand, beside.book),
         "monitor": monitor(sources),
     }
+
+
+def _matching(found: Sequence[Alert], text: str) -> list[Alert]:
+    """Those in whose sentence, title, rule, instance or end each word of a text is found, in whatever letters."""
+    words = text.casefold().split()
+
+    def told(alert: Alert) -> str:
+        return " ".join((alert.title, alert.rule, alert.message, *alert.key, alert.deployment, alert.ended)).casefold()
+
+    return [alert for alert in found if all(word in told(alert) for word in words)] if words else list(found)
 
 
 def monitor(sources: Sources) -> dict[str, Any]:
@@ -90,6 +83,24 @@ def monitor(sources: Sources) -> dict[str, Any]:
 Standings = Mapping[tuple[str, Key], Standing]
 
 
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What an alert is told with. firing: numbers of those that fire. stand: where instances stand. silences: that hold
+    or are to come."""
+
+    now_ms: int
+    firing: frozenset[int]
+    stand: Standings
+    silences: Sequence[Silence]
+    book: Rulebook
+
+
+def _beside(sources: Sources, file: Tables) -> Beside:
+    now = sources.now_ms()
+    firing = frozenset(alert.id for alert in sources.store.alerts(AlertFilter(firing=True)))
+    return Beside(now, firing, _standings(sources), sources.store.silences(now), rulebook_to_read(sources, file))
+
+
 def _standings(sources: Sources) -> Standings:
     return {
         (one.rule, key): standing
@@ -98,34 +109,56 @@ def _standings(sources: Sources) -> Standings:
     }
 
 
-def one(sources: Sources, number: int, file: Tables | None = None) -> dict[str, Any]:
-    """{alert, effects}: an alert, and those that fired because of it; ParameterError where there is none."""
+def one(sources: Sources, file: Tables, number: int) -> dict[str, Any]:
+    """{alert, effects, because, silenced, rule, now}: an alert, those that fired because of it, the one that it follows
+    from and the silence that hides it (None of none), and its rule as it is now; ParameterError where there is none."""
+    alert = known(sources, number)
+    beside = _beside(sources, file)
+    around = sources.store.alerts(AlertFilter(start_ms=alert.fired_ms, end_ms=alert.ended_ms))
+    cause = None if alert.cause is None else sources.store.alert(alert.cause)
+    silence = _silence_of(alert, beside)
+    rule = beside.book.rules.get(alert.rule)
+    return {
+        "alert": alert_json(alert, beside),
+        "effects": [alert_json(other, beside) for other in around if other.cause == number],
+        "because": None if cause is None else alert_json(cause, beside),
+        "silenced": None if silence is None else silence_json(silence, beside.now_ms),
+        "rule": None if rule is None else rule_json(rule, beside.book),
+        "now": beside.now_ms,
+    }
+
+
+def known(sources: Sources, number: int) -> Alert:
+    """An alert by its number; ParameterError where there is none."""
     alert = sources.store.alert(number)
     if alert is None:
         raise ParameterError(f"There is no alert {number}.", 404)
-    now = sources.now_ms()
-    firing = {one.id for one in sources.store.alerts(AlertFilter(firing=True))}
-    silences, stand = sources.store.silences(now), _standings(sources)
-    around = sources.store.alerts(AlertFilter(start_ms=alert.fired_ms, end_ms=alert.ended_ms))
-    book = rulebook_to_read(sources, file or {})
-    effects = [alert_json(other, firing, stand, silences, now, book) for other in around if other.cause == number]
-    return {"alert": alert_json(alert, firing, stand, silences, now, book), "effects": effects}
+    return alert
 
 
-def alert_json(
-    alert: Alert, firing: set[int], stand: Standings, silences: Sequence[Silence], now_ms: int, book: Rulebook
-) -> dict[str, Any]:
+def _silence_of(alert: Alert, beside: Beside) -> Silence | None:
+    return silenced_by(alert, beside.silences, beside.now_ms) if alert.firing else None
+
+
+def _subject(alert: Alert, book: Rulebook) -> str:
+    """What it is about in words; of a rule that is gone or is about something else now, the names alone."""
+    rule = book.rules.get(alert.rule)
+    return subject(rule, alert.key) if rule is not None and rule.place.name == alert.place else ", ".join(alert.key)
+
+
+def alert_json(alert: Alert, beside: Beside) -> dict[str, Any]:
     """An alert. known: whether its condition was known to hold when it was looked at last; null of one that is over."""
-    silence = silenced_by(alert, silences, now_ms) if alert.firing else None
-    standing = stand.get((alert.rule, alert.key)) if alert.firing else None
-    number, state = None if silence is None else silence.id, state_of(alert, firing, silence)
-    runbook = book.rules[alert.rule].runbook if alert.rule in book.rules else ""
+    silence = _silence_of(alert, beside)
+    standing = beside.stand.get((alert.rule, alert.key)) if alert.firing else None
+    number, state = None if silence is None else silence.id, state_of(alert, beside.firing, silence)
+    runbook = beside.book.rules[alert.rule].runbook if alert.rule in beside.book.rules else ""
     return {
         "id": alert.id,
         "rule": alert.rule,
         "title": alert.title,
         "place": alert.place,
         "key": list(alert.key),
+        "subject": _subject(alert, beside.book),
         "severity": alert.severity,
         "deployment": alert.deployment,
         "state": state,
@@ -146,7 +179,7 @@ def alert_json(
     }
 
 
-def state_of(alert: Alert, firing: set[int], silence: Silence | None) -> str:
+def state_of(alert: Alert, firing: Collection[int], silence: Silence | None) -> str:
     """firing, acknowledged, silenced, inhibited (its cause fires), resolved."""
     if not alert.firing:
         return "resolved"
@@ -174,125 +207,7 @@ def _pending(stand: Standings, book: Rulebook) -> list[dict[str, Any]]:
     ]
 
 
-# Rules and silences ---------------------------------------------------------------------------------------------------
-
-
-def rules(sources: Sources, file: Tables) -> dict[str, Any]:
-    """{rules, problems}: every rule with where each of its fields comes from."""
-    book = rulebook_to_read(sources, file)
-    unknown = "" if sources.store.runs(RunFilter(baseline=True)) else NO_BASELINE
-    told = [(one, unknown if _asks(one, BASELINE_SPEED) else "") for one in book.rules.values()]
-    return {"rules": [{**rule_json(one, book), "unknown": why} for one, why in told], "problems": book.problems}
-
-
-def _asks(rule: Rule, metric: Metric) -> bool:
-    return any(reading.metric is metric for reading in ex.readings(rule.condition))
-
-
-def prometheus(sources: Sources, file: Tables) -> dict[str, Any]:
-    """{text, rules, left_out, partly}: the rules as a Prometheus rules file, what of them it cannot say, and why."""
-    found = exported(rulebook_to_read(sources, file).rules.values())
-    partly = {name: list(notes) for name, notes in found.partly.items()}
-    return {"text": found.text, "rules": list(found.told), "left_out": dict(found.left_out), "partly": partly}
-
-
-def rule_json(rule: Rule, book: Rulebook) -> dict[str, Any]:
-    """A rule: its fields as they are written, and the origin of each: default, file or page."""
-    table = book.table(rule.name)
-    return {
-        "name": rule.name,
-        "title": rule.title,
-        "place": rule.place.name,
-        "when": rule.when,
-        "clear": rule.clear,
-        "for": table.get("for", "0s"),
-        "clear_for": table.get("clear_for", "0s"),
-        "severity": rule.severity.value,
-        "message": rule.message,
-        "text": rule.text,
-        "runbook": rule.runbook,
-        "because_of": list(rule.because_of),
-        "channels": list(rule.channels),
-        "enabled": rule.enabled,
-        "settings": dict(rule.settings),
-        "origins": book.origins(rule.name),
-    }
-
-
-def log(sources: Sources) -> dict[str, Any]:
-    """{changes}: what people changed of rules, the newest first."""
-    return {
-        "changes": [
-            {"id": one.id, "rule": one.name, "table": one.table, "at": one.at_ms, "by": one.by}
-            for one in reversed(sources.store.rule_changes())
-        ]
-    }
-
-
-def checked(sources: Sources, file: Tables, given: Any) -> dict[str, Any]:
-    """{problems}: what is wrong with fields of a rule, a sentence each; nothing is changed."""
-    name, table = _named_table(given)
-    try:
-        rulebook(sources, file).changed(name, table)
-    except RuleError as error:
-        return {"problems": error.problems}
-    return {"problems": []}
-
-
-def replayed(
-    sources: Sources, file: Tables, name: str, table: Table | None, given: Mapping[str, str]
-) -> dict[str, Any]:
-    """{rule, start, end, fired, per_week, cut}: when a rule would have fired, as it is or with these fields over it."""
-    book = rulebook(sources, file)
-    if table is not None:
-        try:
-            book.apply(name, book.changed(name, table))
-        except RuleError as error:
-            raise ParameterError(f"{str(error)[0].upper()}{str(error)[1:]}.") from error
-    if name not in book.rules:
-        raise ParameterError(f"There is no rule {name}.", 404)
-    start, end = parameters.range_ms(given, sources.now_ms(), REPLAY_MS)
-    parameters.ordered(start, end)
-    if end - start > MOST_REPLAY_MS:
-        raise ParameterError(f"A replay is over {MOST_REPLAY_MS // DAY_MS} days at most.")
-    rule = book.rules[name]
-    with sources.large:
-        past = StoredPast(sources.store, rule, start, end)
-        found = replay(replace(rule, enabled=True), past, past.hold_ms)
-    return {
-        "rule": name,
-        "start": start,
-        "end": end,
-        "fired": [
-            {
-                "key": list(one.key),
-                "subject": subject(rule, one.key),
-                "began": one.began_ms,
-                "fired": one.fired_ms,
-                "ended": one.ended_ms,
-            }
-            for one in found.fired
-        ],
-        "per_week": found.per_week,
-        "cut": found.cut,
-    }
-
-
-def replayed_table(sources: Sources, file: Tables, given: Any) -> dict[str, Any]:
-    """The same of fields that are not saved: {name, table, start, end}."""
-    name, table = _named_table(given)
-    instants = {key: str(given[key]) for key in ("start", "end") if given.get(key) is not None}
-    return replayed(sources, file, name, table, instants)
-
-
-def _named_table(given: Any) -> tuple[str, dict[str, Any]]:
-    if (
-        not isinstance(given, dict)
-        or not isinstance(given.get("name"), str)
-        or not isinstance(given.get("table"), dict)
-    ):
-        raise ParameterError("Send an object: {“name”: “gpu_hot”, “table”: {“for”: “30s”}}.")
-    return given["name"], given["table"]
+# Silences -------------------------------------------------------------------------------------------------------------
 
 
 def silences(sources: Sources) -> dict[str, Any]:

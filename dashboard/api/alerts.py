@@ -6,12 +6,15 @@ from flask import Blueprint, Response, request
 
 from alerts.defaults import Tables
 from dashboard.api import alert_answers as answers
+from dashboard.api import evidence_answers as evidence
+from dashboard.api import rule_answers as rules
 from dashboard.api import rule_limits
 from dashboard.api.routes import answer, arguments
 from dashboard.security import refusal
 from dashboard.sources import Sources
 
 BODY_CAP_BYTES = 64 * 1024
+CSV = "text/csv; charset=utf-8; header=present"
 
 
 def register(routes: Blueprint, sources: Sources, file: Tables) -> None:
@@ -24,13 +27,29 @@ def register(routes: Blueprint, sources: Sources, file: Tables) -> None:
     @routes.get("/alerts/<int:number>")
     def get_alert(number: int) -> Response:
         arguments(())
-        return answer(answers.one(sources, number, file))
+        return answer(answers.one(sources, file, number))
 
     @routes.get("/alerts/<int:number>/evidence")
     def get_evidence(number: int) -> Response:
         arguments(())
-        answers.one(sources, number)
+        answers.known(sources, number)
         return answer({"parts": sources.store.alert_parts(number)})
+
+    @routes.get("/alerts/<int:number>/charts")
+    def get_alert_charts(number: int) -> Response:
+        arguments(())
+        return answer(evidence.charts(sources, file, number))
+
+    @routes.get("/alerts/<int:number>/evidence.json")
+    def get_evidence_file(number: int) -> Response:
+        arguments(())
+        return _file(answer(evidence.as_file(sources, file, number)), number, "json")
+
+    @routes.get("/alerts/<int:number>/evidence.csv")
+    def get_evidence_rows(number: int) -> Response:
+        arguments(())
+        found = evidence.evidence(sources, file, number)
+        return _file(Response(evidence.rows(found.part), content_type=CSV), number, "csv")
 
     @routes.post("/alerts/commands")
     def command_alerts() -> Response:
@@ -47,7 +66,7 @@ def register(routes: Blueprint, sources: Sources, file: Tables) -> None:
     @routes.get("/rules")
     def get_rules() -> Response:
         arguments(())
-        return answer(answers.rules(sources, file))
+        return answer(rules.rules(sources, file))
 
     @routes.get("/rules/limits")
     def get_limits() -> Response:
@@ -56,12 +75,12 @@ def register(routes: Blueprint, sources: Sources, file: Tables) -> None:
     @routes.get("/rules/prometheus")
     def get_prometheus() -> Response:
         arguments(())
-        return answer(answers.prometheus(sources, file))
+        return answer(rules.prometheus(sources, file))
 
     @routes.get("/rules/prometheus.yml")
     def get_prometheus_file() -> Response:
         arguments(())
-        response = Response(answers.prometheus(sources, file)["text"], content_type="application/yaml; charset=utf-8")
+        response = Response(rules.prometheus(sources, file)["text"], content_type="application/yaml; charset=utf-8")
         response.headers["Content-Disposition"] = 'attachment; filename="tachograph-rules.yml"'
         response.headers["Cache-Control"] = "no-store"
         return response
@@ -69,24 +88,30 @@ def register(routes: Blueprint, sources: Sources, file: Tables) -> None:
     @routes.get("/rules/log")
     def get_rule_log() -> Response:
         arguments(())
-        return answer(answers.log(sources))
+        return answer(rules.log(sources))
 
     @routes.post("/rules/check")
     def check_rule() -> Response:
-        return _refused() or answer(answers.checked(sources, file, request.get_json()))
+        return _refused() or answer(rules.checked(sources, file, request.get_json()))
 
     @routes.get("/rules/<name>/replay")
     def replay_rule(name: str) -> Response:
-        return answer(answers.replayed(sources, file, name, None, arguments(("start", "end"))))
+        return answer(rules.replayed(sources, file, name, None, arguments(("start", "end"))))
 
     @routes.post("/rules/replay")
     def replay_table() -> Response:
-        return _refused() or answer(answers.replayed_table(sources, file, request.get_json()))
+        return _refused() or answer(rules.replayed_table(sources, file, request.get_json()))
 
     @routes.get("/silences")
     def get_silences() -> Response:
         arguments(())
         return answer(answers.silences(sources))
+
+
+def _file(response: Response, number: int, form: str) -> Response:
+    """A file to save."""
+    response.headers["Content-Disposition"] = f'attachment; filename="alert-{number}.{form}"'
+    return response
 
 
 def _refused() -> Response | None:

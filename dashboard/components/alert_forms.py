@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from alerts.places import PLACES
 from dashboard.components.run_forms import entry, fixed
 from dashboard.layout.static import Raw
 
@@ -16,6 +17,7 @@ REPLAY = (
     '<div class="wide replayed" role="status" data-replayed></div>'
 )
 """Asks `assets/runs/replay.js` about the form as it stands, saved or not."""
+SEVERITIES = ("info", "warning", "critical")
 RULE_FIELDS = (("when", "Wrong when"), ("for", "For"), ("clear", "Over when"), ("clear_for", "For"))
 
 
@@ -32,9 +34,16 @@ def form(
     )
 
 
-def choice(name: str, label: str, options: Sequence[tuple[str, str]], chosen: str = "", base: int | None = None) -> str:
-    """A list to choose one of: (value, words)."""
-    how = "text" if base is None else "minutes"
+def choice(
+    name: str,
+    label: str,
+    options: Sequence[tuple[str, str]],
+    chosen: str = "",
+    base: int | None = None,
+    how: str = "",
+) -> str:
+    """A list to choose one of: (value, words). base: the instant that minutes count from."""
+    how = how or ("text" if base is None else "minutes")
     since = "" if base is None else f' data-base="{base}"'
     inner = "".join(
         f'<option value="{escape(value)}"{" selected" if value == chosen else ""}>{escape(words)}</option>'
@@ -60,21 +69,30 @@ def quieten(alert: Answer, now_ms: int) -> Raw:
 
 
 def silence(rules: Sequence[Answer], now_ms: int) -> Raw:
-    """A silence or a maintenance: what it is about, and from when to when."""
+    """A silence or a maintenance: what it is about, and from when to when, in the viewer's zone."""
     names = [("", "any rule"), *((rule["name"], rule["title"]) for rule in rules)]
     lengths = [(str(minutes), words) for words, minutes in LENGTHS]
-    severities = [("", "any severity"), ("info", "info"), ("warning", "warning"), ("critical", "critical")]
+    severities = [("", "any severity"), *((name, name) for name in SEVERITIES)]
     return form(
         "silence",
         choice("rule", "Rule", names),
         entry("node", "Node or engine", "", "any"),
         choice("severity", "Severity", severities),
-        entry("start_ms", "Begins in, minutes", "", "now", "minutes", now_ms),
-        choice("end_ms", "Ends in", lengths, "60", now_ms),
+        moment("start_ms", "From (empty: now)"),
+        choice("end_ms", "For", lengths, "60", now_ms, "lasting"),
+        moment("end_ms", "Or until"),
         entry("comment", "Why", "", "new switch"),
         button="Silence",
         flag="once",
         class_name="typed",
+    )
+
+
+def moment(name: str, label: str, how: str = "moment") -> str:
+    """An instant, which the browser shows and reads in the viewer's zone."""
+    return (
+        f'<label><span class="label">{escape(label)}</span>'
+        f'<input type="datetime-local" name="{escape(name)}" data-as="{how}"></label>'
     )
 
 
@@ -97,13 +115,15 @@ def edit(rule: Answer) -> Raw:
     settings = [
         entry(f"table.settings.{name}", f"${name}", value, value) for name, value in sorted(rule["settings"].items())
     ]
-    severities = [(name, name) for name in ("info", "warning", "critical")]
     return form(
         "rule",
         fixed("name", rule["name"], "text"),
         *fields,
         *settings,
-        choice("table.severity", "Severity", severities, rule["severity"]),
+        choice("table.severity", "Severity", [(name, name) for name in SEVERITIES], rule["severity"]),
+        entry("table.channels", "Told", ", ".join(rule["channels"]), "every channel", "list"),
+        _wide("table.message", "Sentence", rule["message"], "made of what was read"),
+        _wide("table.text", "What it means, and what to do first", rule["text"]),
         button="Save",
         flag="changed",
         class_name="typed rule-form",
@@ -111,17 +131,69 @@ def edit(rule: Answer) -> Raw:
     )
 
 
-def _wide(name: str, label: str, value: str) -> str:
+EXAMPLE = "gpu_temperature_celsius > 80 °C and gpu_power_watts < 20 W"
+
+
+def create() -> Raw:
+    """A rule that is not there yet."""
+    return form(
+        "rule",
+        entry("name", "Name", "", "fan_gone"),
+        entry("table.title", "Title", "", "Fan gone"),
+        choice("table.place", "Of each", [(name, name) for name in PLACES], "gpu"),
+        choice("table.severity", "Severity", [(name, name) for name in SEVERITIES], "warning"),
+        _wide("table.when", "Wrong when", "", EXAMPLE),
+        entry("table.for", "For", "", "60s"),
+        _wide("table.clear", "Over when", "", "where nothing stands here: that it does not hold"),
+        entry("table.clear_for", "For", "", "60s"),
+        _wide("table.text", "What it means, and what to do first", ""),
+        button="Make the rule",
+        flag="once",
+        class_name="typed rule-form",
+        after=REPLAY,
+    )
+
+
+def _wide(name: str, label: str, value: str, example: str = "") -> str:
     if len(value) < 30 and name.endswith("for"):
         return entry(name, label, value, "0s")
+    hint = f' placeholder="{escape(example)}"' if example else ""
     return (
         f'<label class="wide"><span class="label">{escape(label)}</span>'
-        f'<textarea name="{escape(name)}" rows="{1 + len(value) // 70}" data-as="text" spellcheck="false">'
+        f'<textarea name="{escape(name)}" rows="{1 + len(value) // 70}" data-as="text" spellcheck="false"{hint}>'
         f"{escape(value)}</textarea></label>"
     )
 
 
-def reset(rule: Answer) -> Raw:
-    """Take back what people changed of it."""
+def reset(rule: Answer, *, mine: bool = False) -> Raw:
+    """Take back what people changed of it; mine: somebody made it here, so that nothing of it is left then."""
     ask = f"Take back everything that was changed of “{rule['title']}” on this page?"
-    return form("reset", fixed("name", rule["name"], "text"), button="Take back changes", ask=ask)
+    if mine:
+        ask = f"Delete the rule “{rule['title']}”?"
+    button = "Delete" if mine else "Take back changes"
+    return form("reset", fixed("name", rule["name"], "text"), button=button, ask=ask)
+
+
+def try_channel(channel: Answer) -> Raw:
+    """Have a test sent; what the receiver says stands beside the button."""
+    return Raw(
+        f'<form class="order" data-channel-test="{escape(channel["name"])}">'
+        '<button type="submit" class="plain">Send a test</button>'
+        '<span class="note" role="status" data-said></span></form>'
+    )
+
+
+def filters(given: Answer, rules: Sequence[Answer]) -> Raw:
+    """What of the past is listed; `assets/alert/filters.js` keeps it in the address."""
+    names = [("", "any rule"), *((rule["name"], rule["title"]) for rule in rules)]
+    severities = [("", "any severity"), *((name, name) for name in SEVERITIES)]
+    return Raw(
+        '<form class="order typed filters" data-alert-filters>'
+        + choice("severity", "Severity", severities, given.get("severity", ""))
+        + choice("rule", "Rule", names, given.get("rule", ""))
+        + entry("node", "Node or engine", given.get("node", ""), "any")
+        + moment("start", "From", "instant")
+        + moment("end", "Until", "instant")
+        + entry("text", "Words", given.get("text", ""), "xid")
+        + '<button type="reset" class="plain">All</button></form>'
+    )

@@ -1,53 +1,33 @@
-"""What stands on the pages of alerts: what fires, what may come to, silences, rules, and what is over."""
+"""What stands on the page of alerts: what fires, what may come to, silences, and what is over."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
-from dash import dcc, html
+from dash import html
 from dash.development.base_component import Component
 
 from dashboard.components import alert_forms as forms
-from dashboard.components.table import Content, Row, pairs, table
-from dashboard.layout.shell import MARKS
+from dashboard.components import alert_words as words
+from dashboard.components.alert_words import Answer, instant, lasted, link, mark
+from dashboard.components.table import Content, Row, table
 from telemetry import formatting
 from telemetry.model import Unit
 
-Answer = Mapping[str, Any]
-LEVELS = {"critical": "critical", "warning": "warning", "info": "ok"}
-ORIGINS = {"default": "as delivered", "file": "from tachograph.toml", "page": "changed here"}
-STATES = {
-    "firing": "fires",
-    "acknowledged": "fires, acknowledged",
-    "silenced": "fires, silenced",
-    "inhibited": "fires because of another",
-    "resolved": "over",
-}
+OPEN_EFFECTS = 3
+"""So many of what follows from an alert stand open."""
 
 
-def instant(at_ms: int | None, none: str = "–") -> Content:
-    """The browser writes it in the viewer's zone."""
-    return none if at_ms is None else html.Time("", **{"data-instant": str(at_ms)})
+def firing(
+    alerts: Sequence[Answer],
+    now_ms: int,
+    rules: Mapping[str, Answer] | None = None,
+    silences: Sequence[Answer] = (),
+) -> Component:
+    """A card per cause, with what follows from it; what nobody wants to hear of last.
 
-
-def lasted(alert: Answer, now_ms: int) -> str:
-    """How long it has been wrong, or was."""
-    return formatting.text(((alert["ended"] or now_ms) - alert["began"]) / 1000, Unit.SECONDS)
-
-
-def mark(severity: str) -> Component:
-    """Shape and colour of a severity."""
-    return html.Span(MARKS[LEVELS.get(severity, "unknown")], className="mark", **{"aria-hidden": "true"})
-
-
-def link(alert: Answer) -> Component:
-    """To an alert's own page."""
-    return dcc.Link(alert["title"], href=f"/alerts/{alert['id']}")
-
-
-def firing(alerts: Sequence[Answer], now_ms: int) -> Component:
-    """A card per cause, with what follows from it; what nobody wants to hear of last."""
+    rules: by name, for what they say to do. silences: that hold, for who does not want to hear of it.
+    """
     roots = [alert for alert in alerts if alert["state"] != "inhibited"]
     effects: dict[int, list[Answer]] = {}
     for alert in alerts:
@@ -56,43 +36,55 @@ def firing(alerts: Sequence[Answer], now_ms: int) -> Component:
     if not roots:
         return html.P("Nothing is wrong that a rule knows of.", className="note well")
     order = sorted(roots, key=lambda one: (one["state"] == "silenced", *_badness(one)))
-    return html.Div([card(alert, effects.get(alert["id"], ()), now_ms) for alert in order], className="alert-cards")
+    quiet = {one["id"]: one for one in silences}
+    cards = [
+        card(one, effects.get(one["id"], ()), now_ms, (rules or {}).get(one["rule"]), quiet.get(one["silence"]))
+        for one in order
+    ]
+    return html.Div(cards, className="alert-cards")
 
 
 def _badness(alert: Answer) -> tuple[int, int]:
     return (("critical", "warning", "info").index(alert["severity"]), -alert["fired"])
 
 
-def card(alert: Answer, effects: Sequence[Answer], now_ms: int) -> Component:
-    """One alert: what, where, since when, with what can be done about it."""
+def card(
+    alert: Answer, effects: Sequence[Answer], now_ms: int, rule: Answer | None = None, silence: Answer | None = None
+) -> Component:
+    """One alert: what, where, since when, what to do first, and what can be done about it here."""
     head = html.Div(
         [
             mark(alert["severity"]),
             html.H3(link(alert)),
             html.Span(alert["severity"], className="chip"),
-            *([html.Span(STATES[alert["state"]], className="chip")] if alert["state"] != "firing" else []),
-            html.Span([f"for {lasted(alert, now_ms)}, since ", instant(alert["began"])], className="note since"),
+            *([html.Span(words.STATES[alert["state"]], className="chip")] if alert["state"] != "firing" else []),
+            html.Span(
+                ["for ", html.B(lasted(alert, now_ms)), ", since ", instant(alert["began"])], className="note since"
+            ),
         ],
         className="alert-head",
     )
-    known = (
-        [] if alert["known"] is not False else [html.P("Not known any more; it counts as going on.", className="note")]
-    )
-    followed = [_effects(effects)] if effects else []
+    parts: list[Content] = [head, html.P(alert["message"], className="alert-message")]
+    if alert["known"] is False:
+        parts.append(html.P(words.NOT_KNOWN, className="note doubt"))
+    parts += words.first(rule)
+    parts += [words.hidden(silence)] if silence is not None else []
+    parts += [_effects(effects)] if effects else []
     return html.Article(
-        [head, html.P(alert["message"], className="alert-message"), *known, *followed, _doing(alert, now_ms)],
+        [*parts, doing(alert, now_ms)],
         className="alert-card",
         **{"data-severity": alert["severity"], "data-state": alert["state"], "data-key": f"alert {alert['id']}"},
     )
 
 
 def _effects(effects: Sequence[Answer]) -> Component:
-    words = "1 more alert follows from it" if len(effects) == 1 else f"{len(effects)} more alerts follow from it"
+    told = "1 more alert follows from it" if len(effects) == 1 else f"{len(effects)} more alerts follow from it"
     lines = [html.Li([link(one), ": ", one["message"]]) for one in effects]
-    return html.Details([html.Summary(words), html.Ul(lines)])
+    return html.Details([html.Summary(told), html.Ul(lines)])
 
 
-def _doing(alert: Answer, now_ms: int) -> Component:
+def doing(alert: Answer, now_ms: int) -> Component:
+    """What people can do about an alert."""
     if alert["acknowledged"] is None:
         seen: list[Content] = [forms.acknowledge(alert)]
     else:
@@ -121,16 +113,21 @@ def _after(one: Answer) -> str:
 
 def silences(found: Sequence[Answer]) -> Component:
     """Those that hold or are to come."""
-    rows = []
-    for one in found:
-        about = [f"{key} {one[key]}" for key in ("rule", "node", "deployment", "severity") if one[key]]
-        rows.append(
-            Row(
-                ", ".join(about) or "everything",
-                [one["state"], instant(one["start"]), instant(one["end"]), one["comment"] or "–", forms.end(one)],
-            )
+    rows = [
+        Row(
+            words.about(one),
+            [
+                one["state"],
+                instant(one["start"]),
+                html.Span([instant(one["end"]), *([html.Br(), words.weekly(one)] if words.weekly(one) else [])]),
+                one["comment"] or "–",
+                one["by"] or "–",
+                forms.end(one),
+            ],
         )
-    return table(("About", "State", "From", "To", "Why", ""), rows, "Silences", "silences")
+        for one in found
+    ]
+    return table(("About", "State", "From", "To", "Why", "By", ""), rows, "Silences", "silences")
 
 
 def history(alerts: Iterable[Answer], now_ms: int) -> Component:
@@ -139,39 +136,10 @@ def history(alerts: Iterable[Answer], now_ms: int) -> Component:
         Row(
             html.Span([mark(one["severity"]), link(one)]),
             [one["message"], instant(one["fired"]), lasted(one, now_ms), one["why_ended"] or "–"],
+            words.LEVELS.get(one["severity"], "ok"),
         )
         for one in alerts
     ]
     return table(
         ("Alert", "What was wrong", "Fired", "Lasted", "Ended because"), rows, "Earlier alerts", "alert-history"
-    )
-
-
-def rules(found: Sequence[Answer]) -> Component:
-    """Every rule behind its title."""
-    return html.Div([rule(one) for one in found], className="rule-list")
-
-
-def rule(one: Answer) -> Component:
-    """A rule: what it says, where each of its values comes from, and how to change it."""
-    changed = [name for name, origin in one["origins"].items() if origin != "default"]
-    chips = [html.Span(one["severity"], className="chip")]
-    chips += [] if one["enabled"] else [html.Span("off", className="chip")]
-    chips += [html.Span("changed", className="chip")] if changed else []
-    summary = html.Summary([mark(one["severity"] if one["enabled"] else ""), html.Span(one["title"]), *chips])
-    where = [(name, ORIGINS.get(one["origins"][name], one["origins"][name])) for name in changed]
-    return html.Details(
-        [
-            summary,
-            *([html.P(one["text"], className="note")] if one["text"] else []),
-            *([html.P(dcc.Link("Runbook", href=one["runbook"]))] if one["runbook"].startswith("https://") else []),
-            *([pairs(where)] if where else []),
-            forms.edit(one),
-            html.Div(
-                [forms.enable(one), *([forms.reset(one)] if "page" in one["origins"].values() else [])],
-                className="orders",
-            ),
-        ],
-        className="rule",
-        **{"data-rule": one["name"], "data-key": one["name"]},
     )

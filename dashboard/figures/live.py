@@ -13,8 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from telemetry.catalog import cluster, gpu
+from telemetry.catalog import ratios as quotients
 from telemetry.formatting import AXES
-from telemetry.model import Unit
+from telemetry.model import Metric, Ratio, Unit
 
 Figure = dict[str, Any]
 
@@ -34,6 +36,8 @@ class Plot:
     axis: str
     unit: Unit
     range_: tuple[float, float] | None = None
+    watched: tuple[Metric | Ratio, ...] = ()
+    """Metrics whose limits in rules stand on its axis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +58,12 @@ class Line:
 
 
 PLOTS = (
-    Plot("tps", "Tokens per second", 0.69, 1.0, "y", Unit.TOKENS_PER_SECOND),
-    Plot("util", "GPU utilisation", 0.36, 0.60, "y3", Unit.RATIO, (0, 105)),
-    Plot("net", "Interconnect", 0.0, 0.27, "y4", Unit.NETWORK_BYTES_PER_SECOND),
-)
+    Plot("tps", "Tokens per second", 0.69, 1.0, "y", Unit.TOKENS_PER_SECOND,
+         watched=(cluster.RECORDED_DECODE, quotients.DECODE_TPS)),
+    Plot("util", "GPU utilisation", 0.36, 0.60, "y3", Unit.RATIO, (0, 105), watched=(gpu.GPU_UTILIZATION,)),
+    Plot("net", "Interconnect", 0.0, 0.27, "y4", Unit.NETWORK_BYTES_PER_SECOND,
+         watched=(cluster.CLUSTER_TRANSMIT, quotients.INTERCONNECT_TRANSMIT)),
+)  # fmt: skip
 PREFILL_AXIS = "y2"
 LINES = (
     Line("net_worst", "busiest cage", "y4", Unit.NETWORK_BYTES_PER_SECOND, "net-worst", 1.2, "dot",
@@ -168,7 +174,17 @@ def live_figure() -> Figure:
         xaxis=time_axis() | {"anchor": "y4", "ticklabeloverflow": "allow"},
         **axes,
     )
+    layout["meta"] = {"watched": [_watched(plot) for plot in PLOTS]}
     return {"data": [_trace(line) for line in LINES], "layout": layout}
+
+
+def _watched(plot: Plot) -> Figure:
+    """Which metrics' limits and alerts belong on a plot's axis, and the scale from their base unit to it."""
+    return {
+        "axis": _axis(plot.axis),
+        "metrics": [metric.name for metric in plot.watched],
+        "scale": AXES[plot.unit].scale,
+    }
 
 
 def caption_top(plot: Plot) -> str:

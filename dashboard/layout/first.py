@@ -7,6 +7,7 @@ from html import escape
 from typing import Any
 from urllib.parse import unquote
 
+import flask
 from dash.development.base_component import Component
 
 from dashboard.layout.shell import bar
@@ -37,7 +38,7 @@ def _fixed(path: str) -> Component | None:
     if path == runs.PATH:
         return runs.page(grid=False)
     if path == alerts.PATH:
-        return alerts.page()
+        return alerts.page(**(flask.request.args.to_dict() if flask.has_request_context() else {}))
     if path.startswith(alert.PREFIX):
         return alert.page(unquote(path.removeprefix(alert.PREFIX)))
     if path == compare.PATH:

@@ -1,60 +1,28 @@
-"""What the Alerts pages make of their values: causes and what follows, order, words, forms; hostile texts stay text."""
+"""What the Alerts page makes of its values: causes and what follows, order, words, forms; hostile texts stay text."""
 
 from __future__ import annotations
 
-import re
-from typing import Any
-
+from alerts.defaults import defaults
+from dashboard import alert_steps
+from dashboard.components import alert_channels, alert_rules, alert_words
 from dashboard.components import alert_forms as forms
 from dashboard.components import alert_lists as lists
-from dashboard.layout import static
 from dashboard.pages import alert as alert_page
 from dashboard.pages import alerts as page
+from tests.dashboard.alert_parts import (
+    AROUND,
+    CHANGE,
+    CHANNEL,
+    EVIL,
+    NOW,
+    RULE,
+    SILENCE,
+    alert,
+    render,
+    text,
+    titles,
+)
 from tests.dashboard.parts import attribute, rows, walk
-from tests.dashboard.parts import text as all_text
-
-NOW = 1_796_000_600_000
-EVIL = '<img src=x onerror="alert(1)">&'
-
-
-def alert(number: int, **more: Any) -> dict[str, Any]:
-    """An alert that fired five minutes before NOW, wrong for ten seconds more."""
-    plain: dict[str, Any] = {
-        "id": number,
-        "rule": "gpu_hot",
-        "title": f"GPU hot {number}",
-        "place": "gpu",
-        "key": [f"spark-0{number}", "0"],
-        "severity": "warning",
-        "deployment": "Kimi-K3",
-        "state": "firing",
-        "began": NOW - 310_000,
-        "fired": NOW - 300_000,
-        "ended": None,
-        "why_ended": "",
-        "message": f"message {number}",
-        "values": [],
-        "known": True,
-        "cause": None,
-        "silence": None,
-        "acknowledged": None,
-        "acknowledged_by": "",
-        "run": None,
-    }
-    return {**plain, **more}
-
-
-def render(part: Any) -> str:
-    return static.render(part, {})
-
-
-def text(part: Any) -> str:
-    """What can be read of a part; forms have tests of their own."""
-    return " ".join(re.sub(r"<form.*?</form>", "", all_text(part)).split())
-
-
-def titles(part: Any) -> list[str]:
-    return [text(one) for one in walk(part) if one.to_plotly_json()["type"] == "H3"]
 
 
 def test_a_cause_has_one_card_with_what_follows_from_it() -> None:
@@ -100,7 +68,7 @@ def test_alerts_are_counted_by_cause() -> None:
 
 def test_a_card_says_since_when_and_how_it_stands() -> None:
     fresh = lists.card(alert(1), (), NOW)
-    assert text(fresh) == "▲ GPU hot 1 warning for 5m 10s, since message 1"
+    assert text(fresh) == "▲ GPU hot 1 warning for 5m 10s , since message 1"
     instants = [attribute(one, "data-instant") for one in walk(fresh) if one.to_plotly_json()["type"] == "Time"]
     assert instants == [str(NOW - 310_000)]
     assert (attribute(fresh, "data-severity"), attribute(fresh, "data-state")) == ("warning", "firing")
@@ -119,7 +87,7 @@ def test_a_card_says_since_when_and_how_it_stands() -> None:
 
 
 def test_what_is_not_known_any_more_goes_on_and_says_so() -> None:
-    words = "Not known any more; it counts as going on."
+    words = alert_words.NOT_KNOWN
     assert words in text(lists.card(alert(1, known=False), (), NOW))
     assert words not in text(lists.card(alert(1, known=True), (), NOW))
     assert words not in text(lists.card(alert(1, known=None), (), NOW))
@@ -140,25 +108,35 @@ def test_what_may_come_to_fire() -> None:
     ]
 
 
-SILENCE: dict[str, Any] = {
-    "id": 3,
-    "state": "active",
-    "start": NOW,
-    "end": NOW + 1000,
-    "rule": "",
-    "node": "",
-    "deployment": "",
-    "severity": "",
-    "comment": "",
-}
+def test_a_card_says_what_to_do_first_and_who_does_not_want_to_hear_of_it() -> None:
+    rule = {**RULE, "text": "Unplug it.", "runbook": "https://wiki/hot"}
+    found = lists.firing([alert(1, state="silenced", silence=3)], NOW, {"gpu_hot": rule}, [{**SILENCE, "by": "ann"}])
+    assert f"First {alert_steps.steps()['gpu_hot'].first} Runbook" in text(found)
+    assert "Silenced until by ann" in text(found)
+    assert "Silenced until by ann : fan" not in text(found)
+    why = lists.card(alert(1, state="silenced"), (), NOW, None, {**SILENCE, "comment": "fan"})
+    assert "Silenced until : fan" in text(why)
+    for rule in (None, {**RULE, "name": "mine"}, {**RULE, "origins": {"when": "page"}}):
+        assert "First" not in text(lists.card(alert(1), (), NOW, rule))
+    assert "It throttles soon." in text(lists.card(alert(1), (), NOW, {**RULE, "name": "mine"}))
+
+
+def test_every_rule_of_the_product_has_a_first_step_and_no_other() -> None:
+    assert set(alert_steps.steps()) == set(defaults())
+    found = alert_steps.read(
+        "### hot\n\n**Means.** It is `hot`. **First.** Cool it. **Not this.** *Sun*.\n\n### cold\n\nx\n"
+    )
+    assert found == {"hot": alert_steps.Step("It is hot.", "Cool it.", "Sun.")}
 
 
 def test_silences_say_what_they_are_about() -> None:
-    about = {"rule": "gpu_hot", "node": "spark-03", "severity": "warning", "comment": "fan"}
+    about = {"rule": "gpu_hot", "node": "spark-03", "severity": "warning", "comment": "fan", "by": "ann"}
     found = rows(lists.silences([{**SILENCE, **about}, SILENCE]))
     assert found[1][:2] == ["rule gpu_hot, node spark-03, severity warning", "active"]
-    assert found[1][4] == "fan"
-    assert (found[2][0], found[2][4]) == ("everything", "–")
+    assert found[1][4:6] == ["fan", "ann"]
+    assert (found[2][0], *found[2][4:6]) == ("everything", "–", "–")
+    weekly = {"days": ["fri", "sat"], "from": "22:00", "to": "06:00", "zone": "Europe/Berlin"}
+    assert rows(lists.silences([{**SILENCE, "weekly": weekly}]))[1][3] == "fri, sat 22:00–06:00 Europe/Berlin"
     assert 'name="silence" value="3"' in render(lists.silences([SILENCE]))
 
 
@@ -168,55 +146,15 @@ def test_what_is_over() -> None:
     assert rows(lists.history([{**ended, "why_ended": ""}], NOW))[1][4] == "–"
 
 
-RULE: dict[str, Any] = {
-    "name": "gpu_hot",
-    "title": "GPU hot",
-    "when": "gpu_temperature_celsius >= $limit",
-    "clear": "",
-    "for": "60s",
-    "clear_for": "30s",
-    "severity": "warning",
-    "text": "It throttles soon.",
-    "runbook": "",
-    "enabled": True,
-    "settings": {"limit": "85 °C"},
-    "origins": {"for": "default", "when": "default"},
-}
-
-
-def test_a_rule_as_delivered() -> None:
-    found = lists.rule(RULE)
-    assert text(found) == "▲ GPU hot warning It throttles soon."
-    assert attribute(found, "data-rule") == "gpu_hot"
-    html = render(found)
-    assert 'data-alert-order="enable"' in html
-    assert "Switch off" in html
-    assert 'data-alert-order="reset"' not in html
-    assert 'name="table.settings.limit" value="85 °C"' in html
-    assert 'name="table.for" value="60s"' in html
-    assert '<textarea name="table.when" rows="1"' in html
-    assert '<option value="warning" selected>' in html
-
-
-def test_a_changed_rule_says_by_whom_and_offers_the_way_back() -> None:
-    changed = {**RULE, "enabled": False, "origins": {"for": "page", "when": "file", "clear": "default"}}
-    found = lists.rule(changed)
-    assert text(found).startswith("○ GPU hot warning off changed")
-    assert "for changed here when from tachograph.toml" in text(found)
-    html = render(found)
-    assert "Switch on" in html
-    assert 'data-alert-order="reset"' in html
-    assert 'data-alert-order="reset"' not in render(lists.rule({**RULE, "origins": {"for": "file"}}))
-
-
-def test_only_a_safe_runbook_is_a_link() -> None:
-    assert "Runbook" in text(lists.rule({**RULE, "runbook": "https://wiki/hot"}))
-    assert "Runbook" not in text(lists.rule({**RULE, "runbook": "javascript:alert(1)"}))
-
-
 def test_hostile_texts_stay_text() -> None:
     hostile = alert(1, title=EVIL, message=EVIL, why_ended=EVIL, acknowledged=NOW, acknowledged_by=EVIL, key=[EVIL])
-    values = [{"metric": "", "label": EVIL, "text": EVIL, "corroborates": False}]
+    hostile["subject"] = EVIL
+    values = [{"metric": "", "label": EVIL, "value": None, "text": EVIL, "corroborates": False}]
+    told = {"alert": {**hostile, "rule": EVIL, "values": values}, "effects": [hostile]}
+    event = {"t": NOW, "target": EVIL, "kind": EVIL, "text": EVIL}
+    absence = {"target": EVIL, "metric": None, "from": NOW, "to": None, "reason": EVIL}
+    around = {**AROUND, "events": [event], "absences": [absence], "facts": {EVIL: EVIL}, "run": {"id": 1, "name": EVIL}}
+    hint = {**RULE, "text": EVIL}
     rule = dict.fromkeys(("name", "title", "when", "clear", "for", "clear_for", "text", "runbook"), EVIL)
     about = dict.fromkeys(("rule", "node", "deployment", "severity", "comment", "state"), EVIL)
     shown = [
@@ -225,10 +163,16 @@ def test_hostile_texts_stay_text() -> None:
         lists.history([hostile], NOW),
         lists.pending([{"title": EVIL, "subject": EVIL, "severity": EVIL, "since": NOW, "fires_after_ms": 0}], NOW),
         lists.silences([{**SILENCE, **about}]),
-        lists.rule({**RULE, **rule, "settings": {EVIL: EVIL}, "origins": {EVIL: "page"}}),
+        alert_rules.rule({**RULE, **rule, "settings": {EVIL: EVIL}, "origins": {EVIL: "page"}, "channels": [EVIL]}),
         forms.silence([{"name": EVIL, "title": EVIL}], NOW),
-        *alert_page.body({"alert": {**hostile, "rule": EVIL, "values": values}, "effects": [hostile]}, NOW)[0],
-        *page.rules({"rules": [], "problems": [EVIL]}),
+        forms.filters({"node": EVIL, "text": EVIL, "rule": EVIL}, [{"name": EVIL, "title": EVIL}]),
+        *alert_page.body({**told, "because": hostile, "silenced": {**SILENCE, **about, "by": EVIL}, "rule": hint}, NOW)[
+            0
+        ],
+        *alert_page.more(told, around, NOW),
+        *page.rules({"rules": [], "problems": [EVIL]}, {"channels": []}),
+        alert_rules.log([{**CHANGE, "rule": EVIL, "by": EVIL, "table": {EVIL: EVIL}}], {EVIL: EVIL}),
+        alert_channels.channels([{**CHANNEL, "name": EVIL, "last_error": {"at": NOW, "text": EVIL}}], [RULE]),
     ]
     for one in shown:
         html = render(one)
@@ -243,38 +187,3 @@ def test_a_silence_of_an_alert_is_about_its_rule_and_its_node() -> None:
     assert f'name="end_ms" data-as="minutes" data-base="{NOW}"' in html
     assert '<option value="60" selected>1 h</option>' in html
     assert 'name="node"' not in render(forms.quieten(alert(4, key=[]), NOW))
-
-
-def test_an_alert_leads_to_explore_around_its_time() -> None:
-    values = [{"metric": name} for name in ("gpu_temperature_celsius", "target_state", "", "gpu_temperature_celsius")]
-    found = alert_page.explore(alert(1, values=values))
-    assert found is not None
-    around = f"start={NOW - 900_000}&end={NOW + 300_000}"
-    assert attribute(found, "href") == f"/explore?metric=gpu_temperature_celsius&{around}"
-    over = alert_page.explore(alert(1, values=values, ended=NOW))
-    assert over is not None
-    assert attribute(over, "href").endswith(f"end={NOW + 600_000}")
-    assert alert_page.explore(alert(1, values=[{"metric": "target_state"}])) is None
-
-
-def test_an_alerts_own_page() -> None:
-    values = [
-        {"metric": "gpu_power_watts", "label": "GPU power", "text": "20 W", "corroborates": False},
-        {"metric": "", "label": "cap", "text": "–", "corroborates": True},
-    ]
-    told = alert(1, values=values, cause=7, run=3, ended=NOW, why_ended="it is well again", state="resolved")
-    content, status = alert_page.body({"alert": told, "effects": []}, NOW)
-    assert status == 200
-    words = text(content)
-    assert words.startswith("GPU hot 1 over message 1 When")
-    for part in ("Over Lasted 5m 10s", "Deployment Kimi-K3", "Run run 3", "Because of alert 7", "Ended because it is"):
-        assert part in words
-    assert rows(content)[1:] == [["GPU power", "20 W", "needed"], ["cap", "–", "goes without"]]
-    plain, _ = alert_page.body({"alert": alert(1, deployment=""), "effects": [alert(2)]}, NOW)
-    assert "Over not yet" in text(plain)
-    assert "Follows from it" in text(plain)
-    for absent in ("Deployment", "Because of"):
-        assert absent not in text(plain)
-    missing, status = alert_page.body(None, NOW)
-    assert status == 404
-    assert "There is no such alert" in text(missing)

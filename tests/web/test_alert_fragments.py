@@ -6,15 +6,22 @@ import re
 
 import pytest
 
+from alerts.record import RuleChange
 from tests.web.alert_world import raise_alerts
 from tests.web.conftest import MakeWeb, MakeWorld, Web
+from tests.web.world import World, tick
 
 
 @pytest.fixture
-def web(make_world: MakeWorld, make_web: MakeWeb) -> Web:
-    world = make_world()
-    world.run(0, 60)
-    raise_alerts(world)
+def world(make_world: MakeWorld) -> World:
+    found = make_world()
+    found.run(0, 60)
+    raise_alerts(found)
+    return found
+
+
+@pytest.fixture
+def web(world: World, make_web: MakeWeb) -> Web:
     return make_web(world)
 
 
@@ -63,10 +70,43 @@ def test_rules(web: Web) -> None:
 
 def test_one_alert(web: Web) -> None:
     told = words(fragment(web, "alert?number=2"))
-    assert told.startswith("gpu_hot fires because of another")
-    assert "Because of alert 1" in told
-    assert "GPU temperature 88.0 °C" in told
-    assert "Follows from it" in words(fragment(web, "alert?number=1"))
+    assert told.startswith("▲ gpu_hot warning fires because of another gpu_hot 2")
+    assert "Where spark-01, GPU 0 Kimi-K3" in told
+    assert "Follows from node_silent : node_silent 1" in told
+    assert "GPU temperature 88.0 °C" in words(fragment(web, "alert-more?number=2"))
+    assert "Follows from it" in words(fragment(web, "alert-more?number=1"))
+    assert "Silenced until by ann: fan" in words(fragment(web, "alert?number=5"))
+
+
+def test_who_is_told_and_what_was_changed(world: World, web: Web) -> None:
+    assert "there is no channel" in words(fragment(web, "alert-channels"))
+    assert words(fragment(web, "rule-log")) == "Changes of rules Nobody has changed a rule here yet."
+    world.commit(rule_changes=[RuleChange(1, "gpu_hot", {"for": "5s"}, tick(20), "ann")])
+    assert "GPU hot for: 5s ann" in words(fragment(web, "rule-log"))
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("severity=warning", ["/alerts/4"]),
+        ("severity=critical", []),
+        ("rule=kv_full&node=head", ["/alerts/4"]),
+        ("text=KV_full 4", ["/alerts/4"]),
+        ("text=kv xid", []),
+        (f"end={tick(11)}", []),
+        (f"start={tick(40)}", ["/alerts/4"]),
+        (f"start={tick(41)}", []),
+    ],
+)
+def test_what_is_over_can_be_chosen(web: Web, query: str, expected: list[str]) -> None:
+    html = fragment(web, f"alerts-over?{query}")
+    assert re.findall(r'<th[^>]*>.*?<a[^>]*href="(/alerts/\d)"', html) == expected
+    assert ("No alert that is over is like that." in html) == (not expected)
+
+
+def test_a_filter_that_is_none_is_answered_with_a_sentence(web: Web) -> None:
+    assert "start" in words(fragment(web, "alerts-over?start=soon"))
+    assert 'class="reason critical"' in fragment(web, "alerts-over?start=soon")
 
 
 @pytest.mark.parametrize("number", ["9", "x", "", "-1", "9" * 40])

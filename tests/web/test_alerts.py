@@ -63,6 +63,9 @@ def test_what_fires_stands_first_each_with_its_state(web: Web) -> None:
         ("run=7", [3]),
         (f"end={tick(20)}", [1, 4]),
         (f"start={tick(41)}", [5, 3, 2, 1]),
+        ("text=GPU_hot", [5, 2]),
+        ("text=hot spark-03", [5]),
+        ("text=well again", [4]),
         ("limit=2", [5, 3]),
     ],
 )
@@ -73,6 +76,10 @@ def test_alerts_are_chosen(web: Web, query: str, expected: list[int]) -> None:
 def test_one_alert_and_what_it_explains(web: Web) -> None:
     found = web.get("alerts/1")
     assert numbers({"alerts": found["effects"]}) == [2]
+    assert (found["because"], found["silenced"], found["rule"]["name"]) == (None, None, "node_silent")
+    assert (found["alert"]["subject"], web.get("alerts/2")["alert"]["subject"]) == ("spark-01", "spark-01, GPU 0")
+    assert web.get("alerts/2")["because"]["id"] == 1
+    assert web.get("alerts/5")["silenced"]["comment"] == "fan"
     assert found["alert"]["message"] == SILENT.message
     hot = web.get("alerts/2")["alert"]
     assert (hot["values"], hot["began"], hot["fired"], hot["cause"]) == (list(HOT.values), tick(15), tick(25), 1)
@@ -112,9 +119,9 @@ def test_people_acknowledge_silence_and_change_rules(world: World, web: Web) -> 
     rules = {one["name"]: one for one in web.get("rules")["rules"]}
     assert (rules["gpu_hot"]["for"], rules["gpu_hot"]["origins"]["for"]) == ("5s", "page")
     assert rules["mine"]["title"] == "Mine"
-    assert [(one["rule"], one["by"], one["table"]) for one in web.get("rules/log")["changes"]] == [
-        ("mine", "", MINE),
-        ("gpu_hot", "bob", {"for": "5s"}),
+    assert [(one["rule"], one["by"], one["before"], one["table"]) for one in web.get("rules/log")["changes"]] == [
+        ("mine", "", None, MINE),
+        ("gpu_hot", "bob", None, {"for": "5s"}),
     ]
     changed = {one["id"]: one for one in web.get("alerts")["alerts"]}
     assert (changed[5]["state"], changed[5]["why_ended"]) == ("resolved", "the rule was changed")

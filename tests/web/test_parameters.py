@@ -173,6 +173,9 @@ def test_bytes_that_are_no_text_are_refused(web: Web, path: str) -> None:
         "runs/commands/{}",
         "alerts/{}",
         "alerts/{}/evidence",
+        "alerts/{}/evidence.json",
+        "alerts/{}/evidence.csv",
+        "alerts/{}/charts",
         "alerts/commands/{}",
     ],
 )

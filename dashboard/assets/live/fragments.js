@@ -155,9 +155,10 @@ export function lookForFragments() {
   }
 }
 
-// Look again at once.
+// Look again at once; under another address than before, too.
 export function refresh(place) {
-  load(place.dataset.fragment);
+  if (known.has(place.dataset.fragment)) load(place.dataset.fragment);
+  else lookForFragments();
 }
 
 export function startFragments() {

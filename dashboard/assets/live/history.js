@@ -26,7 +26,7 @@ export class Charts {
     this.began = Infinity; // the first instant of the last hour that any line has
     this.closed = false;
     this.forget = onThemeChange(() => this.charts.forEach((chart) => chart.graph && paint(chart.graph)));
-    this.thresholds = new Thresholds(this.charts, () => this.closed || this.charts.forEach((chart) => chart.graph && chart.answers && this.draw(chart)));
+    this.thresholds = new Thresholds(this.charts, this.node, () => this.closed || this.charts.forEach((chart) => chart.graph && chart.answers && this.draw(chart)));
     this.find();
     this.run();
   }
@@ -50,6 +50,8 @@ export class Charts {
 
   // Of a young store once more: as finely as the shorter time can be shown.
   async all() {
+    const newest = this.hubNow();
+    if (newest !== null) this.thresholds.look([newest - SPAN_MS, newest]);
     const before = this.charts.some((chart) => chart.answers), load = () => Promise.all(this.charts.map((chart) => this.load(chart)));
     await load();
     const end = this.hubNow();
@@ -113,7 +115,7 @@ export class Charts {
     graph.data.splice(0, graph.data.length, ...made);
     this.tell(chart);
     fit(graph.layout.yaxis, made.map((one) => one.y), chart.least);
-    graph.layout.shapes = this.thresholds.of(chart);
+    graph.layout.shapes = this.thresholds.of(chart, end);
     Object.assign(graph.layout.xaxis, { range: this.zoom ?? [stamp(this.start(end)), stamp(end)], autorange: false });
     if (chart.painted) window.Plotly.redraw(graph);
     else window.Plotly.redraw(graph).then(() => (chart.painted = paint(graph)));
@@ -155,6 +157,7 @@ export class Charts {
       chart.graph.layout.xaxis.autorange = false;
       window.Plotly.redraw(chart.graph);
     }
+    this.thresholds.look(range.map(instant));
     // What is known stands at once in the new range; the finer lines follow.
     this.charts.forEach((chart) => this.load(chart));
   }

@@ -1,5 +1,6 @@
 // The live path: one state, fed by one stream, shown by the views of whatever page is there; one batch of writes a tick.
 
+import { startFilters } from "../alert/filters.js";
 import { startLinks } from "../explore/link.js";
 import { showAge } from "./age.js";
 import { showBadge } from "./badge.js";
@@ -24,7 +25,7 @@ const MINUTES = 15, KEEP_MS = MINUTES * 60000, AGE_MS = 1000;
 const VIEWS = [Plots, FleetMap, Cards, Tiles];
 const state = new State();
 const waiting = [];
-let charts = null, faults = null, explore = null, runs = null, run = null, compare = null, views = [], root = null, linked = true, drawn = 0, cost = 0, asked = false, fresh = null;
+let charts = null, faults = null, explore = null, runs = null, run = null, compare = null, alert = null, views = [], root = null, linked = true, drawn = 0, cost = 0, asked = false, fresh = null;
 
 function mount(next) {
   if (next === root) return;
@@ -64,6 +65,12 @@ function mountRun(place) {
 function mountCompare(place) {
   if (place) compare ??= import("../compare/overlay.js");
   compare?.then(({ mount }) => mount(place));
+}
+
+// And the charts of an alert.
+function mountAlert(place) {
+  if (place) alert ??= import("../alert/main.js");
+  alert?.then(({ mount }) => mount(place, () => state.message?.tick ?? null));
 }
 
 function draw() {
@@ -120,6 +127,7 @@ function watch() {
     mountRuns(entry.querySelector("[data-runs]"));
     mountRun(entry.querySelector("[data-run-page]") ?? first?.querySelector("[data-run-page]") ?? null);
     mountCompare(entry.querySelector("[data-overlay]"));
+    mountAlert(entry.querySelector("[data-alert-evidence]") ?? first?.querySelector("[data-alert-evidence]") ?? null);
     lookForFragments();
     const panel = entry.querySelector("[data-faults]");
     if (panel) faults ??= new Faults(panel, () => state.message?.nodes.map((node) => node.name) ?? []);
@@ -153,6 +161,7 @@ function begin() {
   startFragments();
   startOrders((form) => refresh(form.closest("[data-fragment]")));
   startReplays();
+  startFilters(refresh);
   startLinks();
   startGoing();
   fresh = JSON.parse(document.getElementById("snapshot").textContent);

@@ -5,6 +5,7 @@
 
 import { element } from "./dom.js";
 import { leave, plotly, take } from "./figure.js";
+import { Fired } from "./fired.js";
 import { dress, paint, stamp } from "./paint.js";
 import { fit } from "./scale.js";
 import { onThemeChange } from "./theme.js";
@@ -14,7 +15,7 @@ import { tellZoomed, unhover } from "./zoom.js";
 const LEAST = 1;
 // What one label of the time axis needs, and what stands beside the plots, in pixels.
 const LABEL_PX = 64, BESIDE_PX = 88;
-const HEARD = ["plotly_relayout", "plotly_doubleclick"];
+const HEARD = ["plotly_relayout", "plotly_doubleclick", "plotly_afterplot"];
 
 export class Plots {
   constructor(root, state) {
@@ -26,8 +27,9 @@ export class Plots {
     this.stale = true;
     this.back = this.box?.querySelector("[data-back]");
     this.back?.addEventListener("click", () => this.live());
-    this.forget = onThemeChange(() => this.graph && paint(this.graph));
+    this.forget = onThemeChange(() => this.graph && (paint(this.graph), this.fired.draw(this.graph)));
     if (!this.box) return;
+    this.fired = new Fired(this.box);
     this.watcher = new IntersectionObserver((entries) => {
       this.visible = entries.at(-1).isIntersecting;
       if (this.visible && this.stale) this.draw();
@@ -45,6 +47,7 @@ export class Plots {
     tellZoomed(false);
     this.sizes?.disconnect();
     this.watcher?.disconnect();
+    this.fired?.close();
     this.closed = true;
     if (!this.graph) return;
     for (const name of HEARD) this.graph.removeAllListeners(name);
@@ -80,6 +83,8 @@ export class Plots {
       unhover(graph);
     });
     graph.on("plotly_doubleclick", () => this.live());
+    graph.on("plotly_afterplot", () => this.fired.draw(graph));
+    this.fired.draw(graph);
   }
 
   resize({ width, height }) {
@@ -115,6 +120,7 @@ export class Plots {
   update(changed) {
     if (!this.place) return;
     if (!this.graph) return this.begin();
+    this.fired.look(this.state.message, this.state.span, () => this.graph);
     const moved = this.state.message.tick - this.drawn;
     const span = this.zoomed ? this.state.span / 10 : this.state.span;
     this.stale = true;

@@ -1,6 +1,10 @@
 // Values at which rules begin to hold, as lines of Plotly charts.
 
+import { firedOn } from "../explore/limits.js";
+import { stamp } from "./paint.js";
 import { colour } from "./theme.js";
+
+const MOST = 200;
 
 const COLOURS = { critical: "critical", warning: "warning" };
 
@@ -14,10 +18,20 @@ export function shapes(limits, [low, high], scale, ink) {
   }));
 }
 
+const FIRED = 0.07;
+
+// Grounds of Plotly charts while alerts fired; end: of what is drawn, where one goes on.
+export function grounds(alerts, end, ink) {
+  return alerts.map(({ fired, ended, severity }) => ({
+    type: "rect", xref: "x", x0: stamp(fired), x1: stamp(ended ?? end), yref: "paper", y0: 0, y1: 1, layer: "below",
+    line: { width: 0 }, fillcolor: ink(COLOURS[severity] ?? "dim"), opacity: FIRED,
+  }));
+}
+
 export class Thresholds {
-  // changed: called when limits have come.
-  constructor(charts, changed) {
-    this.limits = {};
+  // node: whose charts they are; changed: called when limits or alerts have come.
+  constructor(charts, node, changed) {
+    Object.assign(this, { node, changed, limits: {}, alerts: [] });
     this.load([...new Set(charts.flatMap((chart) => chart.lines.map((line) => line.metric)))]).then((some) => some && changed());
   }
 
@@ -31,9 +45,25 @@ export class Thresholds {
     return Object.keys(this.limits).length > 0;
   }
 
-  // Those of all its lines, for the theme that holds.
-  of(chart) {
-    const metrics = new Set(chart.lines.map((line) => line.metric)), range = chart.graph.layout.yaxis.range;
-    return range ? shapes([...metrics].flatMap((metric) => this.limits[metric] ?? []), range, chart.scale, colour) : [];
+  // Alerts of the node that fired for some of a stretch.
+  async look([start, end]) {
+    const query = new URLSearchParams({ node: this.node, start: Math.floor(start), end: Math.ceil(end), limit: MOST });
+    try {
+      const answer = await fetch("/api/v1/alerts?" + query, { cache: "no-store" });
+      if (!answer.ok) return;
+      const { alerts } = await answer.json(), before = JSON.stringify(this.alerts);
+      this.alerts = alerts.filter((alert) => alert.state !== "inhibited").map(({ fired, ended, severity, values, key }) => ({ fired, ended, severity, values, key }));
+      if (JSON.stringify(this.alerts) !== before) this.changed();
+    } catch {
+      // The server is away: the header says so, and what is drawn stays.
+    }
+  }
+
+  // Limits of all its lines and when alerts fired that read one of them, for the theme that holds. end: of what is drawn.
+  of(chart, end) {
+    const metrics = [...new Set(chart.lines.map((line) => line.metric))], range = chart.graph.layout.yaxis.range;
+    const fired = new Set(metrics.flatMap((metric) => firedOn(this.alerts, metric, null)));
+    const lines = range ? shapes(metrics.flatMap((metric) => this.limits[metric] ?? []), range, chart.scale, colour) : [];
+    return [...grounds([...fired], end, colour), ...lines];
   }
 }

@@ -7,6 +7,7 @@ import { AXIS } from "./lanes.js";
 import { upright } from "./scales.js";
 
 export const PHASES = { decoding: "decode", prefilling: "prefill", stalled: "critical", loading: "series-4", asleep: "series-5", idle: "line", stopped: "dim", unknown: "sunken" };
+const ALERTS = { critical: "critical", warning: "warning" };
 const FONT = "12px ";
 
 // scene: {context, layout, left, right, wide, place, span, answer, data, paint, font, size, view}.
@@ -16,6 +17,7 @@ export function drawStill(scene) {
   context.font = FONT + scene.font;
   context.textBaseline = "middle";
   drawTime(scene);
+  drawAlerts(scene);
   for (const lane of layout.lanes) {
     drawTitle(scene, lane);
     if (lane.key === "overview") drawOverview(scene, lane);
@@ -42,6 +44,21 @@ function drawTime({ context, layout, left, wide, place, span, paint, size }) {
     const half = context.measureText(label).width / 2, x = Math.min(Math.max(place.x(t) - half, left), size.width - 2 * half);
     context.fillText(label, x, layout.bottom + AXIS / 2);
   }
+}
+
+// When alerts fired: a pale ground behind all lanes, with a bar below the marks.
+function drawAlerts({ context, layout, left, wide, place, span, answer, paint }) {
+  for (const one of answer.marks) {
+    if (one.kind !== "alert") continue;
+    const x = Math.max(place.x(one.t), left), end = Math.min(place.x(one.end ?? span[1]), left + wide);
+    if (end < left || x > left + wide) continue;
+    context.fillStyle = paint(ALERTS[one.severity] ?? "dim");
+    context.globalAlpha = 0.06;
+    context.fillRect(x, AXIS, Math.max(end - x, 1), layout.bottom - AXIS);
+    context.globalAlpha = 0.8;
+    context.fillRect(x, AXIS - 3, Math.max(end - x, 1), 3);
+  }
+  context.globalAlpha = 1;
 }
 
 function drawTitle({ context, paint }, lane) {

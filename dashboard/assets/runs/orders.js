@@ -1,5 +1,6 @@
 // What people do to runs and alerts: forms become commands, which the collector carries out at its next tick.
 
+import { fromInput } from "../explore/time.js";
 import { initial } from "../live/fields.js";
 import { go } from "../live/go.js";
 
@@ -10,6 +11,10 @@ const READ = {
   after: (text, base) => (text.trim() ? base + Math.round(Number(text) * 1000) : null),
   minutes: (text, base) => (text.trim() ? base + Math.round(Number(text) * 60000) : ""),
   before: (text, base) => (text.trim() ? base - Math.round(Number(text) * 1000) : null),
+  // Of a field of date and time, in the viewer's zone.
+  moment: (text) => (text ? fromInput(text) ?? "" : ""),
+  // Minutes after where the command begins, now where it says nothing of that.
+  lasting: (text, base, found) => (found.start_ms ?? base) + Math.round(Number(text) * 60000),
 };
 
 const DOORS = { runOrder: "/api/v1/runs/commands", alertOrder: "/api/v1/alerts/commands" };
@@ -24,7 +29,7 @@ export function payload(form) {
   if (run) found.run = Number(run);
   for (const field of form.querySelectorAll("[name]")) {
     if ("changed" in form.dataset && untouched(field)) continue;
-    const value = READ[field.dataset.as](field.value, Number(field.dataset.base)), path = field.name.split(".");
+    const value = READ[field.dataset.as](field.value, Number(field.dataset.base), found), path = field.name.split(".");
     let place = found;
     for (const group of path.slice(0, -1)) place = place[group] ??= {};
     if (value !== "" || !alertOrder || "changed" in form.dataset) place[path.at(-1)] = value;
@@ -46,6 +51,12 @@ export async function send(order, door = DOORS.runOrder) {
   }
 }
 
+// Have a test sent to a channel; what its receiver says.
+async function test(name) {
+  const { error, text } = await send({}, `/api/v1/channels/${encodeURIComponent(name)}/test`);
+  return { why: error ?? text };
+}
+
 // done: called with the form once its command was carried out.
 export function startOrders(done) {
   document.addEventListener("submit", async (event) => {
@@ -56,7 +67,8 @@ export function startOrders(done) {
     const said = form.querySelector("[data-said]"), button = form.querySelector("[type=submit]");
     button.disabled = true;
     said.textContent = "…";
-    const { error, why } = await send(payload(form), DOORS["alertOrder" in form.dataset ? "alertOrder" : "runOrder"]);
+    const { channelTest } = form.dataset, door = DOORS["alertOrder" in form.dataset ? "alertOrder" : "runOrder"];
+    const { error, why } = await (channelTest === undefined ? send(payload(form), door) : test(channelTest));
     button.disabled = false;
     said.textContent = error ?? why ?? "";
     if (error) return;

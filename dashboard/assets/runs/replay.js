@@ -28,6 +28,12 @@ export function answerOf(found, now) {
   return found.fired.length ? [element("p", "note", words(found)), list] : [element("p", "note", words(found))];
 }
 
+// The course of what the rule reads, with when it would have fired.
+async function drawn(found) {
+  const { Replayed } = await import("../alert/replayed.js");
+  return new Replayed(found).place;
+}
+
 async function ask(form) {
   const { name, table = {} } = payload(form);
   try {
@@ -35,7 +41,7 @@ async function ask(form) {
       method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ name, table, start: REACH }),
     });
     const found = await answer.json();
-    return answer.ok ? answerOf(found, Date.now()) : [element("p", "note", found.error)];
+    return answer.ok ? [...answerOf(found, Date.now()), await drawn(found)] : [element("p", "note", found.error)];
   } catch {
     return [element("p", "note", "The server does not answer.")];
   }

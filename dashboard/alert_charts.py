@@ -1,0 +1,159 @@
+"""What is kept with an alert, as charts: what its rule read, against what that is compared with, and what is beside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from alerts import expression as ex
+from alerts.given import GIVEN
+from alerts.operands import label_of, shown, unit_of
+from alerts.places import PLACES, Key, Place, level, seen_from, shared
+from alerts.record import Alert
+from alerts.rule import Rule
+from alerts.view import View
+from dashboard.alert_limits import Asked, asked, each
+from dashboard.api.lists import numbers
+from dashboard.run_view import short
+from pipeline.alert_evidence import OF_DEPLOYMENTS, OF_ENGINES, OF_NODES
+from telemetry.catalog import gpu
+from telemetry.frame import Floats, Frame, Ints
+from telemetry.model import Kind, Metric, Ratio, Series
+
+RATE_S = 10.0
+PER_GAP = 2.5
+DEFAULT_STEP_MS = 1_000.0
+MEANINGS = {
+    0x1: "idle",
+    0x2: "application clocks",
+    0x4: "software power cap",
+    0x8: "hardware slowdown",
+    0x10: "sync boost",
+    0x20: "software thermal",
+    0x40: "hardware thermal",
+    0x80: "power brake",
+    0x100: "display clock",
+}
+"""Bits of the one mask there is."""
+MASKS: Mapping[str, Mapping[int, str]] = {gpu.GPU_CLOCK_EVENT_REASONS.name: MEANINGS}
+NOTHING = "none"
+
+
+def frame_of(kept: Mapping[str, Any]) -> Frame:
+    """The samples that are kept with an alert. When a counter restarted is not kept."""
+    ticks = np.array(kept["t"], dtype=np.int64)
+    series = tuple(Series(one["target"], one["metric"], tuple(sorted(one["labels"].items()))) for one in kept["series"])
+    values = np.array([one["v"] for one in kept["series"]], dtype=np.float64).reshape(len(series), len(ticks))
+    at_ms = np.where(np.isnan(values), np.nan, ticks.astype(np.float64))
+    gaps = np.array([gap_of(ticks, row) for row in values])
+    return Frame(ticks, series, values, at_ms, np.zeros(values.shape, dtype=bool), gaps)
+
+
+def gap_of(ticks: Ints, values: Floats) -> float:
+    """Two samples of a series further apart than this have a gap between them: by its own pace, milliseconds."""
+    apart = np.diff(ticks[~np.isnan(values)])
+    pace = float(np.sort(apart)[len(apart) // 4]) if len(apart) else 0.0
+    return PER_GAP * max(DEFAULT_STEP_MS, pace)
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Charts of one alert. rule: that fired it as it is now, None where there is none."""
+
+    frame: Frame
+    alert: Alert
+    rule: Rule | None
+
+    def charts(self) -> list[dict[str, Any]]:
+        """What the rule read first, in the order of its text; then what else is kept. docs/api.md has their fields."""
+        view = View(self.frame)
+        read = asked(self.rule) if self.rule else []
+        told = {one.reading.metric.name for one in read if one.reading.how == "now"}
+        own = [self._chart(view, one, "rule") for one in read]
+        beside = [
+            self._chart(view, one, "beside") for one in _beside(self.frame) if one.reading.metric.name not in told
+        ]
+        return [chart for chart in (*own, *beside) if chart is not None]
+
+    def _chart(self, view: View, one: Asked, of: str) -> dict[str, Any] | None:
+        reading, metric = one.reading, one.reading.metric
+        if metric.name in GIVEN:
+            return None
+        table = view.table(reading, one.place)
+        rows = [row for row in range(len(table.keys)) if not np.isnan(table.values[row]).all()]
+        if not rows:
+            return None
+        mine = self._mine(one.place, metric)
+        lines = [
+            {"labels": labels_of(key, one.place, metric), "own": key == mine, **self._values(one, values)}
+            for key, values in ((table.keys[row], table.values[row]) for row in rows)
+        ]
+        return {
+            "label": label_of(reading) + (" per second" if reading.how == "rate" else ""),
+            "metric": metric.name,
+            "unit": unit_of(reading).value,
+            "of": of,
+            "spans": "spans" in lines[0],
+            "limits": [limit.to_json() for limit in one.limits],
+            "lines": sorted(lines, key=lambda line: (not line["own"], sorted(line["labels"].items()))),
+        }
+
+    def _mine(self, place: Place, metric: Metric | Ratio) -> Key | None:
+        """Which of the lines is that of the alert itself; None where none is."""
+        home = PLACES[self.alert.place]
+        if place is home:
+            return seen_from(self.alert.key, home, metric, View(self.frame).members)
+        if place.owner is home.owner and level(home, metric.scope) == "own":
+            return self.alert.key[:1] if not shared(place, metric) else None
+        return None
+
+    def _values(self, one: Asked, values: Floats) -> dict[str, Any]:
+        metric = one.reading.metric
+        bits = MASKS.get(metric.name)
+        if metric.kind is not Kind.STATE and bits is None:
+            return {"v": numbers(short(values))}
+        return {"spans": list(_spans(self.frame.ticks, values, lambda value: _said(one, value, bits)))}
+
+
+def _said(one: Asked, value: float, bits: Mapping[int, str] | None) -> tuple[str, bool]:
+    """(text, whether the rule asks for it) of a state or a mask."""
+    if bits is None:
+        return shown(one.reading, value), int(value) in one.codes
+    held = [word for bit, word in bits.items() if int(value) & bit]
+    return ", ".join(held) or NOTHING, bool(int(value) & one.bits)
+
+
+def _spans(ticks: Ints, values: Floats, said: Any) -> Iterator[tuple[int, int, str, bool]]:
+    """(from, to, text, asked for): how long each value lasted; to the next sample, where no gap lies between."""
+    known = np.flatnonzero(~np.isnan(values))
+    if not len(known):
+        return
+    gap = gap_of(ticks, values)
+    pace = int(gap / PER_GAP)
+    start, last = int(known[0]), int(known[0])
+    for at in known[1:].tolist():
+        broken = ticks[at] - ticks[last] > gap
+        if broken or values[at] != values[start]:
+            yield int(ticks[start]), int(ticks[last]) + pace if broken else int(ticks[at]), *said(float(values[start]))
+            start = at
+        last = at
+    yield int(ticks[start]), int(ticks[last]) + pace, *said(float(values[start]))
+
+
+def labels_of(key: Key, place: Place, metric: Metric | Ratio) -> dict[str, str]:
+    """What tells a group from the others: its owner as `target`, and its labels."""
+    if not key:
+        return {}
+    return {"target": key[0], **dict(zip(shared(place, metric), key[1:], strict=False))}
+
+
+def _beside(frame: Frame) -> Iterable[Asked]:
+    """What is kept whatever the rule: gauges as they were, counters by what they grow by per second."""
+    there = {series.metric for series in frame.series}
+    for metric in (*OF_NODES, *OF_ENGINES, *OF_DEPLOYMENTS):
+        if metric.name in there:
+            counter = metric.kind is Kind.COUNTER
+            yield Asked(ex.Reading(metric, "rate" if counter else "now", RATE_S if counter else 0.0), each(metric))

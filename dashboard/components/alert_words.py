@@ -1,0 +1,117 @@
+"""What is said of an alert: how it stands, how sure it is, what to do first, and why nobody is told of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dash import dcc, html
+from dash.development.base_component import Component
+
+from dashboard import alert_steps
+from dashboard.components.table import Content
+from dashboard.layout.shell import MARKS
+from telemetry import formatting
+from telemetry.model import Unit
+
+Answer = Mapping[str, Any]
+LEVELS = {"critical": "critical", "warning": "warning", "info": "ok"}
+STATES = {
+    "firing": "fires",
+    "acknowledged": "fires, acknowledged",
+    "silenced": "fires, silenced",
+    "inhibited": "fires because of another",
+    "resolved": "over",
+}
+NOT_KNOWN = "Not known any more; it counts as going on."
+MOST_MISSING = 3
+
+
+def instant(at_ms: int | None, none: str = "–") -> Content:
+    """The browser writes it in the viewer's zone."""
+    return none if at_ms is None else html.Time("", **{"data-instant": str(at_ms)})
+
+
+def lasted(alert: Answer, now_ms: int) -> str:
+    """How long it has been wrong, or was."""
+    return formatting.text(((alert["ended"] or now_ms) - alert["began"]) / 1000, Unit.SECONDS)
+
+
+def mark(severity: str) -> Component:
+    """Shape and colour of a severity."""
+    return html.Span(MARKS[LEVELS.get(severity, "unknown")], className="mark", **{"aria-hidden": "true"})
+
+
+def link(alert: Answer) -> Component:
+    """To an alert's own page."""
+    return dcc.Link(alert["title"], href=f"/alerts/{alert['id']}")
+
+
+def sure(alert: Answer) -> tuple[str, str]:
+    """(in a word, in a sentence): whether its condition holds now, and what the rule went without."""
+    return _now(alert), " ".join(part for part in (_why(alert), read(alert["values"])) if part)
+
+
+def _now(alert: Answer) -> str:
+    if alert["ended"] is not None:
+        return "over"
+    return {True: "holds now", False: "not known any more"}.get(alert["known"], "fired")
+
+
+def _why(alert: Answer) -> str:
+    if alert["ended"] is not None:
+        return f"Ended because {alert['why_ended']}." if alert["why_ended"] else ""
+    return NOT_KNOWN if alert["known"] is False else ""
+
+
+def read(values: Sequence[Answer]) -> str:
+    """How many of its readings were known when it fired."""
+    missing = [one["label"] for one in values if one["value"] is None]
+    if not values:
+        return ""
+    if not missing:
+        return "Its one reading was known." if len(values) == 1 else f"All {len(values)} readings were known."
+    more = [f"{len(missing) - MOST_MISSING} more"] if len(missing) > MOST_MISSING else []
+    return f"Went without {', '.join([*missing[:MOST_MISSING], *more])}."
+
+
+def first(rule: Answer | None, *, whole: bool = False) -> list[Component]:
+    """What to do first, and where more of it stands; whole: what it means and what it is not, too."""
+    if rule is None:
+        return []
+    step = alert_steps.of_rule(rule["name"], rule["origins"].get("when", "default"))
+    if step is None:
+        return [_said("", rule["text"], *runbook(rule))] if rule["text"] or runbook(rule) else []
+    parts = [_said("First", step.first, *runbook(rule))]
+    return [*parts, _said("Means", step.means), _said("Not this", step.other)] if whole else parts
+
+
+def _said(label: str, text: str, *more: Component) -> Component:
+    named = [html.Span(label, className="label")] if label else []
+    kind = "alert-first" if label in ("First", "") else "alert-first quiet"
+    return html.P([*named, html.Span(text), *more], className=kind)
+
+
+def runbook(rule: Answer) -> list[Component]:
+    """A link to what to do; only to a safe address."""
+    return [html.A("Runbook", href=rule["runbook"])] if rule["runbook"].startswith("https://") else []
+
+
+def hidden(silence: Answer) -> Component:
+    """Until when nobody is told, who wanted that, and why."""
+    who = f" by {silence['by']}" if silence["by"] else ""
+    why = f": {silence['comment']}" if silence["comment"] else ""
+    when = [f"Silenced {weekly(silence)}"] if weekly(silence) else ["Silenced until ", instant(silence["end"])]
+    return html.P([*when, f"{who}{why}"], className="note")
+
+
+def about(silence: Answer) -> str:
+    """Which alerts a silence means."""
+    told = [f"{key} {silence[key]}" for key in ("rule", "node", "deployment", "severity") if silence[key]]
+    return ", ".join(told) or "everything"
+
+
+def weekly(silence: Answer) -> str:
+    """In which hours of which days it holds, "" of one that holds all the while."""
+    told = silence.get("weekly")
+    return "" if told is None else f"{', '.join(told['days'])} {told['from']}–{told['to']} {told['zone']}"
