@@ -189,6 +189,8 @@ def test_engines_with_different_edges_count_by_their_common_ones() -> None:
     idle = {"7": [4, 4, 4, 4], "+Inf": [4, 4, 4, 4]}
     assert ttft(a=coarse, b=idle) == {0.2: 10.0, 1.0: 20.0, 5.0: 30.0, INF: 30.0}, "who observed nothing has no say"
     assert ttft(b=idle) == {7.0: 0.0, INF: 0.0}
+    once = {"0.2": [0, 0, 0, 0], "1": [0, 0, 0, 1], "+Inf": [0, 0, 0, 1]}
+    assert ttft(a=coarse, b=once) == {0.2: 10.0, 1.0: 21.0, INF: 31.0}, "who observed a single thing has one"
 
 
 def test_fewer_than_two_common_edges_leave_the_mean() -> None:
