@@ -11,10 +11,9 @@ import argparse
 import random
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 
+from bench.summary import tell
 from dashboard.api.lists import encoded
 from dashboard.run_list import table
 from dashboard.run_numbers import RunNumbers
@@ -53,17 +52,6 @@ def _run(number: int, dice: random.Random) -> Run:
     return Run(number, deployment, name, start, start + LENGTH_MS, "tokens flowed", "by itself", model=model, **kept)
 
 
-def best(label: str, question: Callable[[], bytes]) -> None:
-    """Print the best of five."""
-    clock, cpu, size = [], [], 0
-    for _ in range(5):
-        used, began = time.process_time(), time.perf_counter()
-        size = len(question())
-        clock.append((time.perf_counter() - began) * 1e3)
-        cpu.append((time.process_time() - used) * 1e3)
-    print(f"{label}: {min(clock):.1f} ms, CPU {min(cpu):.1f} ms (budget {BUDGET_MS}), {size / 1e6:.2f} MB")
-
-
 def main() -> None:
     """Build, ask, and leave nothing behind."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -74,8 +62,12 @@ def main() -> None:
         now = fill(store)
         sources = Sources(store, Tail(store), lambda: now)
         numbers = RunNumbers(sources)
-        best(f"{RUNS} runs", lambda: encoded(table(sources, numbers, None)))
-        best("those of the last hour", lambda: encoded(table(sources, numbers, now - 3_600_000)))
+        for label, since in ((f"{RUNS} runs", None), ("those of the last hour", now - 3_600_000)):
+
+            def listed(since: int | None = since) -> bytes:
+                return encoded(table(sources, numbers, since))
+
+            tell(f"{label}, {len(listed()) / 1e6:.2f} MB", listed, BUDGET_MS)
         store.close()
 
 

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import sys
-import time
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +12,9 @@ from alerts.defaults import defaults, merged
 from alerts.record import MATCHERS
 from alerts.rule import RuleError, rules
 from alerts.weekly import weekly_text
-from cli import channels, configs
+from cli import channels, configs, console
 from cli.columns import aligned
+from cli.console import FAILED, REFUSED, UNHEARD, instant, said
 from cli.numbers import number
 from dashboard.api import alert_answers as answers
 from dashboard.api import parameters, rule_answers
@@ -27,7 +25,6 @@ from settings import Settings
 from storage.errors import StoreError
 from storage.store import open_store
 
-FAILED, REFUSED, UNHEARD = 1, 2, 3
 USAGE = (
     "alerts list | show ID | ack ID | silence [COMMENT] [--rule NAME] [--node NAME] [--deployment NAME] "
     "[--severity WORD] [--weekly WINDOW] "
@@ -61,28 +58,19 @@ def main(settings: Settings, options: Options) -> int:
         if options["action"] == "test-channel":
             return channels.test_channel(settings, words[0] if words else "")
         file = configs.rule_tables(settings)
-        store = open_store(settings.store, writer=False, now_ms=_now())
+        store = open_store(settings.store, writer=False, now_ms=console.now_ms())
     except BrokenPipeError:
         raise  # nobody reads what was printed, which `cli.main` knows what to do about
     except (StoreError, OSError) as error:
-        return _said(error, FAILED)
+        return said(error, FAILED)
     try:
-        return _do(Sources(store, Tail(store), _now), file, words, options)
+        return _do(Sources(store, Tail(store), console.now_ms), file, words, options)
     except (ParameterError, ValueError) as error:
-        return _said(error, REFUSED)
+        return said(error, REFUSED)
     except StoreError as error:
-        return _said(error, FAILED)
+        return said(error, FAILED)
     finally:
         store.close()
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000
-
-
-def _said(error: object, status: int) -> int:
-    print(error, file=sys.stderr)
-    return status
 
 
 File = Mapping[str, Mapping[str, Any]]
@@ -113,13 +101,13 @@ def _list(sources: Sources, file: File, _words: Sequence[str], options: Options)
             str(one["id"]),
             one["state"],
             one["severity"],
-            _instant(one["fired"]),
-            _instant(one["ended"]),
+            instant(one["fired"]),
+            instant(one["ended"]),
             one["message"] + (f" (because of alert {one['cause']})" if one["cause"] else ""),
         )
         for one in found["alerts"]
     ]
-    pending = [f"pending: {one['subject']}: {one['title']}, since {_instant(one['since'])}" for one in found["pending"]]
+    pending = [f"pending: {one['subject']}: {one['title']}, since {instant(one['since'])}" for one in found["pending"]]
     none = [] if len(rows) > 1 else ["Nothing fired." if not given else "No such alert."]
     return found, (none or aligned(rows).splitlines()) + pending
 
@@ -130,11 +118,11 @@ def _show(sources: Sources, file: File, words: Sequence[str], _options: Options)
     lines = [
         f"{one['message']}",
         f"{one['title']} (rule {one['rule']}, {one['severity']}): {one['state']}",
-        f"wrong since {_instant(one['began'])}, fired {_instant(one['fired'])}",
+        f"wrong since {instant(one['began'])}, fired {instant(one['fired'])}",
     ]
-    lines += [f"over {_instant(one['ended'])}: {one['why_ended']}"] if one["ended"] else []
+    lines += [f"over {instant(one['ended'])}: {one['why_ended']}"] if one["ended"] else []
     lines += [f"because of alert {one['cause']}"] if one["cause"] else []
-    lines += [f"acknowledged {_instant(one['acknowledged'])} {one['acknowledged_by']}"] if one["acknowledged"] else []
+    lines += [f"acknowledged {instant(one['acknowledged'])} {one['acknowledged_by']}"] if one["acknowledged"] else []
     lines += [f"  {value['label']}: {value['text']}" for value in one["values"]]
     lines += [f"explains alert {other['id']}: {other['message']}" for other in found["effects"]]
     return found, lines
@@ -173,7 +161,7 @@ def _silences(sources: Sources, _file: File, _words: Sequence[str], _options: Op
     for one in found["silences"]:
         of = ", ".join(f"{name} {one[name]}" for name in MATCHERS if one[name]) or "everything"
         of += _every_week(one["weekly"])
-        rows.append((str(one["id"]), one["state"], _instant(one["start"]), _instant(one["end"]), of, one["comment"]))
+        rows.append((str(one["id"]), one["state"], instant(one["start"]), instant(one["end"]), of, one["comment"]))
     return found, aligned(rows).splitlines() if len(rows) > 1 else ["There is no silence."]
 
 
@@ -191,11 +179,10 @@ def _replay(sources: Sources, file: File, words: Sequence[str], options: Options
     found = rule_answers.replayed(sources, file, _name(words), None, given)
     rows = [("Fired", "Until", "Since", "Where")]
     rows += [
-        (_instant(one["fired"]), _instant(one["ended"]), _instant(one["began"]), one["subject"])
-        for one in found["fired"]
+        (instant(one["fired"]), instant(one["ended"]), instant(one["began"]), one["subject"]) for one in found["fired"]
     ]
     often = f"{len(found['fired'])} times, {found['per_week']:.1f} a week"
-    between = f"between {_instant(found['start'])} and {_instant(found['end'])}"
+    between = f"between {instant(found['start'])} and {instant(found['end'])}"
     lines = aligned(rows).splitlines() if found["fired"] else []
     return found, [
         *lines,
@@ -213,10 +200,6 @@ SHOWN: Mapping[str, Callable[[Sources, File, Sequence[str], Options], Shown]] = 
 }
 
 
-def _instant(ms: int | None) -> str:
-    return "–" if ms is None else f"{datetime.fromtimestamp(ms / 1000).astimezone():%Y-%m-%d %H:%M:%S}"
-
-
 def _id(words: Sequence[str]) -> int:
     return number(words[0] if words else "", f"name it by its number; {USAGE}")
 
@@ -230,14 +213,14 @@ def _name(words: Sequence[str]) -> str:
 def _check(words: Sequence[str]) -> int:
     """Rules of a settings file, over those of the product: what is wrong with them."""
     if len(words) != 1:
-        return _said(f"name a file; {USAGE}", REFUSED)
+        return said(f"name a file; {USAGE}", REFUSED)
     try:
         tables = tomllib.loads(Path(words[0]).read_text("utf-8")).get("alerts", {})
         found = rules(merged(defaults(), tables))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        return _said(f"{words[0]} cannot be read: {error}", FAILED)
+        return said(f"{words[0]} cannot be read: {error}", FAILED)
     except RuleError as error:
-        return _said(error, FAILED)
+        return said(error, FAILED)
     print(f"{len(found)} rules, {len(tables)} of them from {words[0]}: all are well")
     return 0
 
@@ -248,7 +231,7 @@ def _check(words: Sequence[str]) -> int:
 def _silence(words: Sequence[str], options: Options) -> dict[str, Any]:
     if options.get("end") is None:
         raise ValueError("say with --end until when, such as 2026-12-01T06:00Z or +2h")
-    now = _now()
+    now = console.now_ms()
     given = {name: options[name] for name in MATCHERS if options.get(name) is not None}
     instants = {f"{name}_ms": _when(name, options[name], now) for name in ("start", "end") if options.get(name)}
     weekly = {"weekly": weekly_text(options["weekly"]).to_json()} if options.get("weekly") else {}
@@ -297,9 +280,9 @@ def _order(sources: Sources, file: File, given: dict[str, Any], options: Options
     if options.get("json"):
         print(json.dumps(found))
     if found["applied"] is None:
-        return _said(found["why"], UNHEARD)
+        return said(found["why"], UNHEARD)
     if found["error"] is not None:
-        return _said(found["error"], FAILED)
+        return said(found["error"], FAILED)
     if not options.get("json"):
         print(DONE[given["kind"]].format(**given, word="on" if given.get("on") else "off"))
     return 0

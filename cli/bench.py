@@ -12,7 +12,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from cli.benchmarks import FAILED, REFUSED, UNHEARD, imported, lines, now_ms, results, said, shown_all
+from cli.benchmarks import imported, lines, results, shown_all
+from cli.console import FAILED, REFUSED, UNHEARD, now_ms, said
 from dashboard.api import run_answers as route
 from dashboard.api.benchmark_answers import Wish
 from dashboard.api.parameters import ParameterError
@@ -85,7 +86,7 @@ def _measure(sources: Sources, words: Sequence[str], options: Mapping[str, Any])
 
 
 def _deployment(sources: Sources, given: object) -> str:
-    known = [one.deployment for one in sources.store.detectors()]
+    known = [one.deployment for one in sources.store.detectors() if one.deployment]
     if given is not None:
         return str(given)
     if len(known) != 1:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
-import time
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from cli.columns import aligned
+from cli.console import FAILED, REFUSED, UNHEARD, now_ms, said
 from cli.numbers import number
 from dashboard.api.benchmark_answers import Wish, answers, bring
 from dashboard.api.parameters import ParameterError
@@ -25,7 +24,6 @@ from storage.store import open_store
 from telemetry import formatting
 from telemetry.model import Unit
 
-FAILED, REFUSED, UNHEARD = 1, 2, 3
 LEFT_OUT = ("_std", "_median")
 """Ends the keys of numbers that are in the file and in JSON, and would only make the table long."""
 USAGE = "name the result files: import FILE…"
@@ -55,17 +53,6 @@ def main(settings: Settings, options: Mapping[str, Any]) -> int:
         store.close()
     print(json.dumps({"results": told}) if options.get("json") else "\n\n".join(map(lines, told)))
     return max((status(one) for one in told), default=0)
-
-
-def now_ms() -> int:
-    """The machine's clock."""
-    return time.time_ns() // 1_000_000
-
-
-def said(error: object, status: int) -> int:
-    """Say why, and how it ends."""
-    print(error, file=sys.stderr)
-    return status
 
 
 def _wish(options: Mapping[str, Any]) -> Wish:

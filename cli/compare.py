@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cli import configs
+from cli import configs, console
 from dashboard.api.parameters import ParameterError
 from dashboard.comparison import Comparisons, chosen
 from dashboard.comparison_words import below, signed
@@ -67,18 +66,14 @@ def _limit(given: str | None) -> float | None:
 def _found(settings: Settings, words: Sequence[str]) -> dict[str, Any]:
     if len(words) < 2:
         raise ValueError(f"name two to eight runs by their numbers; {USAGE}")
-    store = open_store(settings.store, writer=False, now_ms=_now())
+    store = open_store(settings.store, writer=False, now_ms=console.now_ms())
     try:
-        sources = Sources(store, Tail(store), _now)
+        sources = Sources(store, Tail(store), console.now_ms)
         told = configs.comparison(settings)
         comparisons = Comparisons(sources, RunNumbers(sources), *told)
         return comparisons.of(*chosen(store, {"runs": ",".join(words)}))
     finally:
         store.close()
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000
 
 
 def _main(found: Mapping[str, Any], run: Mapping[str, Any]) -> Mapping[str, Any]:

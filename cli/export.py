@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from cli import console
+from cli.console import FAILED, REFUSED, said
 from dashboard.api import export as asked
 from dashboard.api.parameters import ParameterError
 from dashboard.sources import Sources
@@ -23,8 +25,6 @@ from settings import Settings
 from storage.errors import StoreError
 from storage.store import open_store
 
-REFUSED = 2
-FAILED = 1
 HOLES = 3
 STDOUT = "-"
 GZIP = ".gz"
@@ -37,28 +37,19 @@ def main(settings: Settings, options: Mapping[str, Any]) -> int:
     """0 when the file is written; 3 when it is, but lacks what is damaged in the store; 2 for what cannot be
     asked so; 1 when the store, the disk or a library says no."""
     try:
-        store = open_store(settings.store, writer=False, now_ms=_now())
+        store = open_store(settings.store, writer=False, now_ms=console.now_ms())
     except StoreError as error:
-        return _said(error, FAILED)
+        return said(error, FAILED)
     try:
-        return _export(Sources(store, Tail(store), _now), options)
+        return _export(Sources(store, Tail(store), console.now_ms), options)
     except (ParameterError, ValueError) as error:
-        return _said(error, REFUSED)
+        return said(error, REFUSED)
     except BrokenPipeError:
         return FAILED
     except (StoreError, NoParquet, NoRoom, OSError) as error:
-        return _said(error, FAILED)
+        return said(error, FAILED)
     finally:
         store.close()
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000
-
-
-def _said(error: Exception, status: int) -> int:
-    print(error, file=sys.stderr)
-    return status
 
 
 def parameters(options: Mapping[str, Any]) -> dict[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from cli.console import FAILED, REFUSED, now_ms, said
 from dashboard.api.parameters import ParameterError, instant_ms
 from exchange.prometheus import work
 from exchange.prometheus.client import Source
@@ -24,7 +24,6 @@ from storage.errors import StoreError, StoreTaken
 from storage.imports import Imports
 from storage.store import Store, open_store, refuse_claimed
 
-REFUSED, FAILED = 2, 1
 DEFAULT_START = "-24h"
 """What is imported where no start is given."""
 BUSY_MS = 30_000
@@ -44,11 +43,11 @@ def main(settings: Settings, options: Mapping[str, Any]) -> int:
     no: what is written until then stays, and the same command goes on there."""
     try:
         names = {**_configured(settings), **_mapped(options.get("map", []))}
-        now = time.time_ns() // 1_000_000
+        now = now_ms()
         wanted = _range(options, now)
         source = Source(options["url"], _token(options.get("token_file")))
     except (ParameterError, ValueError, OSError, SourceError) as error:
-        return _said(error, REFUSED)
+        return said(error, REFUSED)
     try:
         found = work.discover(source, wanted, lambda instance, kind: name_of(instance, kind, names))
         _tell(found, wanted)
@@ -60,7 +59,7 @@ def main(settings: Settings, options: Mapping[str, Any]) -> int:
         finally:
             store.close()
     except (SourceError, StoreError) as error:
-        return _said(error, FAILED)
+        return said(error, FAILED)
     finally:
         source.close()
 
@@ -80,7 +79,7 @@ def _import(source: Source, store: Store, found: Found, wanted: Range) -> int:
         for outcome in work.run(source, Imports(store), found.scrapes, wanted, Ingest):
             progress.tell(outcome)
     except (SourceError, StoreError) as error:
-        return _said(f"{error}\n{GOES_ON}", FAILED)
+        return said(f"{error}\n{GOES_ON}", FAILED)
     finally:
         progress.done()
     return 0
@@ -138,11 +137,6 @@ def _token(path: object) -> str | None:
 
 def _hour(t_ms: int) -> str:
     return datetime.fromtimestamp(t_ms / 1000, UTC).strftime(HOUR)
-
-
-def _said(error: object, status: int) -> int:
-    print(error, file=sys.stderr)
-    return status
 
 
 class Progress:

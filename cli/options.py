@@ -89,7 +89,7 @@ RUNS = (
     Option(
         "action",
         "list, show, compare, start, stop, rename, label, tag, note, annotate, trim, merge, split, pin, baseline, "
-        "nodes, measured, delete, report, export or import.",
+        "nodes, measured, move, delete, report, export or import.",
         "ACTION",
     ),
     Option("words", "The number of the run (for start: the deployment), and what is said of it.", "WORD", many=True),
@@ -100,6 +100,8 @@ RUNS = (
         "For compare: status 1 where the second run has surely less than this percentage of the first one's speed.",
         "PERCENT",
     ),
+    Option("--apart", "For move: keep the benchmark's result as a run of its own.", switch=True),
+    Option("--key", "For move: which result, where the run has several; “benchmarks” of the API has its key.", "KEY"),
     Option("--at", "When: for annotate (now where not given) and split; times as for export.", "TIME"),
     Option("--deployment", "List only runs of this deployment.", "NAME"),
     Option("--tag", "List only runs with this tag.", "TAG"),

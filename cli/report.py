@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from cli.console import FAILED, UNHEARD, said
 from cli.numbers import number
 from cli.version import version
 from dashboard.report import made
@@ -16,7 +17,6 @@ from dashboard.sources import Sources
 from exchange.bundle import MOST_PACKED, SUFFIX
 from runs.model import Run
 
-FAILED, REFUSED, UNHEARD = 1, 2, 3
 STDOUT = "-"
 Words = Sequence[str]
 Options = Mapping[str, Any]
@@ -63,7 +63,7 @@ def _keep(data: bytes, out: object, options: Options) -> int:
     try:
         path.write_bytes(data)
     except OSError as error:
-        return _said(f"{path}: {error.strerror}", FAILED)
+        return said(f"{path}: {error.strerror}", FAILED)
     print(f"{path}: {len(data) / 1e3:.0f} kB")
     return 0
 
@@ -81,23 +81,18 @@ def _bring(sources: Sources, path: Path, options: Options) -> int:
             raise ValueError(f"larger than a run can be ({MOST_PACKED >> 20} MiB)")
         told, _ = made.bring(sources, path.read_bytes())
     except OSError as error:
-        return _said(f"{path}: {error.strerror}", FAILED)
+        return said(f"{path}: {error.strerror}", FAILED)
     except ValueError as error:
-        return _said(f"{path}: {error}", FAILED)
+        return said(f"{path}: {error}", FAILED)
     if options.get("json"):
         print(json.dumps(told))
     if told["applied"] is None:
-        return _said(told["why"], UNHEARD)
+        return said(told["why"], UNHEARD)
     if told["error"] is not None:
-        return _said(told["error"], FAILED)
+        return said(told["error"], FAILED)
     if not options.get("json"):
         print(f"{path}: run {told['run']}{'' if told['new'] else ', which was there already'}")
     return 0
-
-
-def _said(text: str, status: int) -> int:
-    print(text, file=sys.stderr)
-    return status
 
 
 ACTIONS: Mapping[str, Callable[[Sources, Words, Options], int]] = {"report": report, "export": export, "import": bring}

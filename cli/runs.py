@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import json
-import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
-from datetime import datetime
 from typing import Any
 
-from cli import compare, report
+from cli import compare, console, report
+from cli.columns import aligned
+from cli.console import FAILED, REFUSED, UNHEARD, instant, said
 from cli.numbers import number
 from dashboard.api import parameters
 from dashboard.api import run_answers as route
+from dashboard.api.benchmark_answers import moved
 from dashboard.api.parameters import ParameterError
 from dashboard.run_numbers import RunNumbers
 from dashboard.sources import Sources
 from pipeline.tail import Tail
-from runs.bounds import LATEST_MS
 from runs.model import Measured
 from settings import Settings
 from storage.errors import StoreError
@@ -26,13 +25,12 @@ from storage.store import open_store
 from telemetry import formatting
 from telemetry.model import Unit
 
-FAILED, REFUSED, UNHEARD = 1, 2, 3
 USAGE = (
     "runs list | show ID | compare ID ID… | start DEPLOYMENT [NAME] | stop ID | rename ID NAME | "
     "label ID KEY=VALUE | tag ID TAG… | note ID TEXT | annotate ID TEXT --at TIME | "
     "trim ID --start TIME --end TIME | merge ID ID | split ID --at TIME | "
-    "pin ID | baseline ID | nodes ID NODE… | measured ID FIELD=VALUE… | delete ID… | report ID | export ID FILE | "
-    "import FILE"
+    "pin ID | baseline ID | nodes ID NODE… | measured ID FIELD=VALUE… | move ID ID | delete ID… | report ID | "
+    "export ID FILE | import FILE"
 )
 COLUMNS = ("ID", "Name", "Model", "Began", "Length", "Decode", "Peak", "Prefill", "Tokens out", "Requests", "Tags")
 HEADS: Sequence[tuple[str, Unit]] = (
@@ -54,26 +52,17 @@ def main(settings: Settings, options: Mapping[str, Any]) -> int:
     if options["action"] == "compare":
         return compare.main(settings, options)
     try:
-        store = open_store(settings.store, writer=False, now_ms=_now())
+        store = open_store(settings.store, writer=False, now_ms=console.now_ms())
     except StoreError as error:
-        return _said(error, FAILED)
+        return said(error, FAILED)
     try:
-        return _do(Sources(store, Tail(store), _now), options)
+        return _do(Sources(store, Tail(store), console.now_ms), options)
     except (ParameterError, ValueError) as error:
-        return _said(error, REFUSED)
+        return said(error, REFUSED)
     except StoreError as error:
-        return _said(error, FAILED)
+        return said(error, FAILED)
     finally:
         store.close()
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000
-
-
-def _said(error: object, status: int) -> int:
-    print(error, file=sys.stderr)
-    return status
 
 
 def _do(sources: Sources, options: Mapping[str, Any]) -> int:
@@ -84,9 +73,10 @@ def _do(sources: Sources, options: Mapping[str, Any]) -> int:
         return _show(sources, _id(words), options)
     if action in report.ACTIONS:
         return report.ACTIONS[action](sources, words, options)
-    if action not in (*ORDERS, "measured"):
+    if action not in (*ORDERS, *FROM_STORE):
         raise ValueError(f"runs {action}: there is no such thing; {USAGE}")
-    given = _measured(sources, words, options) if action == "measured" else ORDERS[action](words, options)
+    from_store = action in FROM_STORE
+    given = FROM_STORE[action](sources, words, options) if from_store else ORDERS[action](words, options)
     return max(_order(sources, {"kind": action, **one}, options) for one in given)
 
 
@@ -129,7 +119,7 @@ def _tag(words: Sequence[str], options: Mapping[str, Any]) -> Given:
 
 
 def _instants(options: Mapping[str, Any], *names: str) -> dict[str, int | None]:
-    now, given = _now(), {name: options.get(name) for name in names}
+    now, given = console.now_ms(), {name: options.get(name) for name in names}
     return {
         f"{name}_ms": None if text is None else parameters.instant_ms(name, text, now) for name, text in given.items()
     }
@@ -169,6 +159,14 @@ def _measured(sources: Sources, words: Sequence[str], options: Mapping[str, Any]
     return [{"run": run_id, "measured": before | {key: value for key, _, value in pairs}}]
 
 
+def _move(sources: Sources, words: Sequence[str], options: Mapping[str, Any]) -> Given:
+    """A benchmark's result, to another run or apart from all."""
+    given = {"run": _id(words), "key": options.get("key")}
+    if len(words) < 2 and not options.get("apart"):
+        raise ValueError("name the run that the result belongs to, or say --apart")
+    return [moved(sources, RunNumbers(sources), given | {"to": None if options.get("apart") else _id(words, 1)})]
+
+
 def _delete(words: Sequence[str], _options: Mapping[str, Any]) -> Given:
     return [{"run": _id(words, place)} for place in range(max(len(words), 1))]
 
@@ -190,6 +188,11 @@ ORDERS: Mapping[str, Callable[[Sequence[str], Mapping[str, Any]], Given]] = {
     "delete": _delete,
 }
 """What people do to runs → the bodies of the API's commands that it is."""
+FROM_STORE: Mapping[str, Callable[[Sources, Sequence[str], Mapping[str, Any]], Given]] = {
+    "measured": _measured,
+    "move": _move,
+}
+"""The same, of what depends on what is there."""
 
 
 def _order(sources: Sources, given: dict[str, Any], options: Mapping[str, Any]) -> int:
@@ -197,8 +200,8 @@ def _order(sources: Sources, given: dict[str, Any], options: Mapping[str, Any]) 
     if options.get("json"):
         print(json.dumps(found))
     if found["applied"] is None:
-        return _said(found["why"], UNHEARD)
-    return 0 if found["error"] is None else _said(found["error"], FAILED)
+        return said(found["why"], UNHEARD)
+    return 0 if found["error"] is None else said(found["error"], FAILED)
 
 
 def _list(sources: Sources, options: Mapping[str, Any]) -> int:
@@ -210,7 +213,7 @@ def _list(sources: Sources, options: Mapping[str, Any]) -> int:
     if not found["runs"]:
         print("No run matches." if given else "No run was recorded yet.")
         return 0
-    print(_table([COLUMNS, *(_row(run) for run in found["runs"])]))
+    print(aligned([COLUMNS, *(_row(run) for run in found["runs"])]))
     return 0
 
 
@@ -225,27 +228,16 @@ def _row(run: Mapping[str, Any]) -> tuple[str, ...]:
         str(run["id"]),
         run["name"],
         run["model"],
-        _instant(run["start"]),
+        instant(run["start"]),
         *shown,
         ", ".join([*marks, *run["tags"]]),
-    )
-
-
-def _instant(ms: int | None) -> str:
-    return "–" if ms is None else f"{datetime.fromtimestamp(min(ms, LATEST_MS) / 1000).astimezone():%Y-%m-%d %H:%M:%S}"
-
-
-def _table(rows: Sequence[Sequence[str]]) -> str:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
     )
 
 
 def _show(sources: Sources, run_id: int, options: Mapping[str, Any]) -> int:
     run = sources.store.run(run_id)
     if run is None:
-        return _said(f"There is no run {run_id}.", FAILED)
+        return said(f"There is no run {run_id}.", FAILED)
     given = {name: str(options[name]) for name in ("start", "end") if options.get(name) is not None}
     found = route.one(sources, RunNumbers(sources), run, given)
     if options.get("json"):
@@ -257,20 +249,20 @@ def _show(sources: Sources, run_id: int, options: Mapping[str, Any]) -> int:
 
 def _lines(found: Mapping[str, Any]) -> list[str]:
     run = found["run"]
-    end = "it goes on" if run["live"] else f"{_instant(run['end'])}: {run['ended']}"
+    end = "it goes on" if run["live"] else f"{instant(run['end'])}: {run['ended']}"
     lines = [
         f"{run['name']} (run {run['id']} of {run['deployment']})",
-        f"from {_instant(run['start'])}: {run['began']}",
+        f"from {instant(run['start'])}: {run['began']}",
         f"to   {end}",
     ]
     lines += [run["note"]] if run["note"] else []
     lines += [found["why"]] if found["why"] else []
     for section in found["summary"]:
         rows = [_entry(entry) for entry in section["entries"]]
-        lines += ["", section["label"], *(_table(rows).splitlines() if rows else ["–"])]
+        lines += ["", section["label"], *(aligned(rows).splitlines() or ["–"])]
     printed = [(field["label"], _shown(field["value"], field.get("unit"))) for field in found["fingerprint"]]
-    lines += ["", "Ran on", *(_table(printed).splitlines() if printed else ["not known yet"])]
-    lines += [f"{_instant(mark['t'])}  {mark['kind']}: {mark['text']}" for mark in found["marks"]]
+    lines += ["", "Ran on", *(aligned(printed).splitlines() or ["not known yet"])]
+    lines += [f"{instant(mark['t'])}  {mark['kind']}: {mark['text']}" for mark in found["marks"]]
     return lines
 
 

@@ -9,12 +9,13 @@ from typing import Any
 
 from dashboard import comparison_words as words
 from dashboard.api import parameters
-from dashboard.api.parameters import ParameterError
+from dashboard.api.run_answers import known
 from dashboard.run_numbers import LIVE_MS, LiveReader, Numbers, RunNumbers
 from dashboard.sources import Sources
 from pipeline import digest
 from runs.compare import arrivals, tables, verdict, work
-from runs.compare.cells import Cells, cut
+from runs.compare.cells import Cells
+from runs.compare.cutting import cut
 from runs.compare.measures import AT_EQUAL_LOAD, MEASURES
 from runs.compare.roof import roof
 from runs.entries import Section
@@ -49,14 +50,7 @@ def chosen(store: Store, given: Mapping[str, str]) -> tuple[list[Run], str]:
     if len(set(map(int, numbers))) < len(numbers):
         raise parameters.bad("runs", text, "each run once")
     align = parameters.one_of("align", given.get("align", ALIGNMENTS[0]), ALIGNMENTS)
-    return [_run(store, int(one)) for one in numbers], align
-
-
-def _run(store: Store, number: int) -> Run:
-    run = store.run(number)
-    if run is None:
-        raise ParameterError(f"There is no run {number}.", 404)
-    return run
+    return [known(store, int(one)) for one in numbers], align
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,15 @@ from pipeline.digest import EVENTS, FINGERPRINT, HEADLINE, SUMMARY, digest, head
 from runs.entries import Section
 from runs.model import Run
 from runs.reader import StoreReader, Wanted
+from storage.errors import StoreError
 from telemetry.frame import Frame
 
 LIVE_MS = 10_000
 """How long the numbers of a run that goes on are shown before they are worked out anew; of a long one longer:"""
 PATIENCE = 20
 """so many times as long as that took."""
+LONG_MS = 1_000
+"""What took longer is worked out beside those who ask, once something is known."""
 MOST_KEPT = 16
 NOT_YET = "its numbers are worked out within half a minute of its end"
 Key = tuple[int, int, int | None, int | None]
@@ -49,14 +52,26 @@ class Numbers:
     why: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Numbers with the instant up to which they may be shown, and how long they took."""
+
+    until_ms: int
+    took_ms: float
+    numbers: Numbers
+
+
 @dataclass
 class RunNumbers:
-    """One store's. Those who ask for the same at once wait for one answer."""
+    """One store's. Those who ask for the same at once wait for one answer.
+
+    A run that has gone on for days takes long: whoever asks gets what was known last, while it is worked out anew.
+    """
 
     sources: Sources
-    _kept: dict[Key, tuple[int, Numbers]] = field(default_factory=dict)
-    """Until when they may be shown, and what they are."""
+    _kept: dict[Key, Shown] = field(default_factory=dict)
     _turn: threading.Lock = field(default_factory=threading.Lock)
+    _renewing: dict[Key, threading.Thread] = field(default_factory=dict)
 
     def of(self, run: Run, start_ms: int | None = None, end_ms: int | None = None) -> Numbers:
         """Of a run, or of the stretch between two instants of it."""
@@ -68,16 +83,47 @@ class RunNumbers:
         with self._turn:
             known = self._kept.get(key)
             lasts = run.end_ms is not None or (end_ms is not None and end_ms < now - LIVE_MS)
-            if known is not None and (lasts or now < known[0]):
-                return known[1]
-            began = time.perf_counter()
-            found = self._worked_out(run, *within(run, start_ms, end_ms, now))
-            took_ms = (time.perf_counter() - began) * 1000
-            self._kept.pop(key, None)
-            self._kept[key] = (now + max(LIVE_MS, int(PATIENCE * took_ms)), found)
-            while len(self._kept) > MOST_KEPT:
-                del self._kept[next(iter(self._kept))]
+            if known is not None and (lasts or now < known.until_ms):
+                return known.numbers
+            if known is not None and known.took_ms > LONG_MS:
+                self._renew(key, run)
+                return known.numbers
+            return self._keep(key, self._shown(key, run)).numbers
+
+    def _shown(self, key: Key, run: Run) -> Shown:
+        now, began = self.sources.now_ms(), time.perf_counter()
+        found = self._worked_out(run, *within(run, *key[2:], now))
+        took_ms = (time.perf_counter() - began) * 1000
+        return Shown(now + max(LIVE_MS, int(PATIENCE * took_ms)), took_ms, found)
+
+    def _keep(self, key: Key, found: Shown) -> Shown:
+        self._kept.pop(key, None)
+        self._kept[key] = found
+        while len(self._kept) > MOST_KEPT:
+            del self._kept[next(iter(self._kept))]
         return found
+
+    def _renew(self, key: Key, run: Run) -> None:
+        """Work numbers out beside those who ask."""
+
+        def work() -> None:
+            try:
+                found = self._shown(key, run)
+                with self._turn:
+                    self._keep(key, found)
+            except StoreError:
+                pass  # the store says no: what was known stays, and the next who asks tries again
+            finally:
+                self._renewing.pop(key, None)
+
+        if key not in self._renewing:
+            self._renewing[key] = threading.Thread(target=work, name=f"numbers of run {run.id}", daemon=True)
+            self._renewing[key].start()
+
+    def renewed(self) -> None:
+        """Wait until nothing is worked out beside."""
+        for thread in list(self._renewing.values()):
+            thread.join()
 
     def at_once(self, run: Run) -> Numbers:
         """Of a run, and worked out now where it ended a moment ago and was not settled yet."""

@@ -12,7 +12,7 @@ from dashboard.api.lists import numbers
 from dashboard.live.fleet import MAP, Reading
 from dashboard.run_numbers import RunNumbers
 from dashboard.run_view import View, middle, placed, series_json, short
-from runs.phases import ORDER, busiest
+from runs.loads import ORDER, busiest
 from runs.reader import LEAD_MS
 from storage.alerts import AlertFilter
 from telemetry import formatting

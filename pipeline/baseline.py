@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from pipeline.digest import CELLS, subject_of
-from runs.compare.cells import Cells, cut
+from runs.compare.cells import Cells
+from runs.compare.cutting import cut
 from runs.compare.measures import AT_EQUAL_LOAD
 from runs.compare.verdict import Verdict, judge
 from runs.model import Run

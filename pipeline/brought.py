@@ -12,11 +12,12 @@ from typing import Any
 
 from exchange.benchmarks.record import PART, Benchmark
 from exchange.bundle import Bundle, origin_part
+from pipeline.digest import SPARK, course
 from runs.client import sections
 from runs.model import Mark, Run
 from storage.records import RunPart
 
-RESULT, BUNDLE = "benchmark", "bring"
+RESULT, MOVE, BUNDLE = "benchmark", "move", "bring"
 """Kinds of orders."""
 NEEDS_SAMPLES = frozenset({"trim", "nodes", "pin", "baseline", "merge", "split", "annotate"})
 WITHOUT = "this run has no samples here: {}"
@@ -34,6 +35,8 @@ class Brought:
 
 def refusal(run: Run, kind: str) -> str:
     """Why an order about a run cannot be carried out, "" where it can: what came from outside stays as it came."""
+    if kind == MOVE and run.by == "foreign":
+        return "what came with a run of another installation stays with it"
     return WITHOUT.format(WHY[run.by]) if run.by in WHY and kind in NEEDS_SAMPLES else ""
 
 
@@ -81,5 +84,7 @@ def bundle_run(number: int, order: Mapping[str, Any], tick: int) -> Brought:
     """A run of another installation as it is kept here. Its order was checked when it was read, so no tick waits."""
     bundle = Bundle.checked(order["bundle"])
     parts = {**bundle.kept, origin_part(order["bundle"]["key"]): {**bundle.origin, "imported": tick}}
+    if "charts" in parts:
+        parts[SPARK] = course(parts["charts"])
     kept = tuple(RunPart(number, kind, 0, value) for kind, value in parts.items())
     return Brought(bundle.run(number), kept, bundle.marks)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from exchange.benchmarks.record import PART
-from pipeline.brought import BUNDLE, RESULT, Brought, bundle_run, refusal, result_part, result_run
+from pipeline.brought import BUNDLE, MOVE, RESULT, Brought, bundle_run, refusal, result_part, result_run
 from pipeline.deployments import EngineId
 from pipeline.edits import ANEW, EDITS
 from pipeline.inbox import Asked
@@ -26,6 +26,8 @@ from storage.store import Store
 
 REMEMBERED = 256
 """Runs that were changed lately: what the store tells of them may be older."""
+NOBODY = ""
+"""In place of a deployment where there is none: a number that was given is remembered all the same."""
 LOST = "the monitor was updated, and does not know how this run went on"
 
 
@@ -69,6 +71,8 @@ class Chronicle:
         active: dict[str, int] = {}
         for one in states:
             self._last_id = max(self._last_id, one.state["last_id"])
+            if one.deployment == NOBODY:
+                continue
             try:
                 detector = Detector.from_json(one.state["detector"], self._silence_ms)
             except ValueError:
@@ -113,6 +117,8 @@ class Chronicle:
             members = [[one.target, one.engine, one.model] for one in sorted(watch.members)]
             state: dict[str, Any] = {"detector": watch.detector.to_json(), "members": members, "last_id": self._last_id}
             told.detectors.append(DetectorState(name, state))
+        if self._last_id and not self._watches:
+            told.detectors.append(DetectorState(NOBODY, {"last_id": self._last_id}))
         return told
 
     def going(self) -> dict[str, int]:
@@ -261,6 +267,8 @@ class Chronicle:
             raise ValueError(refused)
         if kind == RESULT:
             told.parts.append(result_part(run.id, order["record"]))
+        elif kind == MOVE:
+            self._move(run, asked, told)
         elif kind == "stop":
             watch = self._watches.get(run.deployment)
             if watch is None or watch.run is None or watch.run.id != run.id:
@@ -284,6 +292,18 @@ class Chronicle:
             self._keep(EDITS[kind](run, order), told)
             if kind == "baseline" and order["on"]:
                 self._only_baseline(run, asked.others, told)
+
+    def _move(self, run: Run, asked: Asked, told: Told) -> None:
+        """A result goes from a run to another one, or becomes one; a run that was nothing but that result is gone."""
+        order = asked.order
+        if order["to"] is None:
+            self._bring(result_run(self._last_id + 1, order), told)
+        else:
+            told.parts.append(result_part(self._newest(order["to"], asked.other).id, order["record"]))
+        if run.by == RESULT:
+            self._drop(run, told)
+        else:
+            told.parts_moved.append(PartsMoved(run.id, None, PART + order["key"]))
 
     def _drop(self, run: Run, told: Told) -> None:
         told.deleted.append(run.id)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from runs.compare.cells import cut
+from runs.compare.cutting import cut
 from runs.entries import Section, find
 from runs.fingerprint import Fingerprint
 from runs.identify import identify
 from runs.model import Run
 from runs.reader import LEAD_MS, Reader, StoreReader
-from runs.stretch import names
+from runs.rows import names
+from runs.slices import HOUR_MS
 from runs.subject import Subject
 from runs.summary import summarise
 from storage.store import Store
@@ -44,7 +45,6 @@ HEADLINES = (
 """Entries of the summary that stand in the list of runs, by "section.key"."""
 CHART_MS = 10_000
 MOST_POINTS = 5_000
-SLICE_MS = 3_600_000
 CHARTED = (
     cluster.RECORDED_DECODE,
     cluster.DEPLOYMENT_RUNNING,
@@ -63,12 +63,9 @@ CHARTED = (
 )
 CHARTED_RATIOS = (quotients.MEMORY_USE, quotients.INTERCONNECT_TRANSMIT)
 """Of each node as a whole."""
-MOST_READINGS = 400_000
-"""Readings of the engines that one summary reads: four days and a half of one at one a second. Nodes are read slice by
-slice (`runs.machines`), however many."""
-CUT = "the run is longer than can be read at once, so its numbers are of its last {}; choose a stretch for others"
 ELSEWHERE = "this run has no samples here, so nothing but what came with it is known"
 GIVEN_UP = "samples of this stretch were given up, so its numbers cannot be worked out any more"
+CUT = "samples of its first part were given up, so its numbers are of its last {}"
 
 
 @dataclass(frozen=True)
@@ -88,21 +85,11 @@ def subject_of(store: Store, run: Run, start_ms: int, end_ms: int) -> Subject:
     return Subject(run.deployment, start_ms, end_ms, run.engines, nodes, run.nodes)
 
 
-def longest_ms(store: Store, run: Run) -> int:
-    """The longest stretch that one summary is worked out of."""
-    engines = {one.target for one in run.engines}
-    per_s = sum(1000 / max(target.interval_ms, 1) for target in store.targets() if target.name in engines)
-    return max(int(MOST_READINGS / max(per_s, 1.0)) * 1000, 600_000)
-
-
 def digest(store: Store, run: Run, start_ms: int, end_ms: int, reader: Reader | None = None) -> Digest:
     """Work out a stretch of a run; LookupError, with a sentence, where its samples are not here, or not any more."""
     if not run.own:
         raise LookupError(ELSEWHERE)
-    longest = longest_ms(store, run)
-    begin = max(start_ms, end_ms - longest)
-    if store.forgotten(begin, end_ms):
-        raise LookupError(GIVEN_UP)
+    begin = _kept_since(store, start_ms, end_ms)
     source = reader or StoreReader(store)
     subject = subject_of(store, run, begin, end_ms)
     summary = summarise(subject, source)
@@ -111,8 +98,21 @@ def digest(store: Store, run: Run, start_ms: int, end_ms: int, reader: Reader | 
     kinds = {name: kind for name, kind in known.items() if kind and kind != "unknown"}
     nodes = sorted(set(took_part) & set(subject.nodes)) if run.nodes is None else sorted(run.nodes)
     printed = identify(subject, source, store.facts(), nodes, kinds)
-    cut = CUT.format(_span(longest)) if begin > start_ms else ""
+    cut = CUT.format(_span(end_ms - begin)) if begin > start_ms else ""
     return Digest(begin, end_ms, summary, printed, cut)
+
+
+def _kept_since(store: Store, start_ms: int, end_ms: int) -> int:
+    """From when on all samples of a stretch are there: its start, or a whole hour; LookupError where there are none."""
+    if not store.forgotten(start_ms, end_ms):
+        return start_ms
+    gone, kept = start_ms // HOUR_MS, end_ms // HOUR_MS + 1
+    while kept - gone > 1:
+        middle = (gone + kept) // 2
+        gone, kept = (middle, kept) if store.forgotten(middle * HOUR_MS, end_ms) else (gone, middle)
+    if kept * HOUR_MS >= end_ms:
+        raise LookupError(GIVEN_UP)
+    return kept * HOUR_MS
 
 
 def _span(ms: int) -> str:
@@ -137,7 +137,7 @@ def parts(store: Store, run: Run) -> dict[str, Any]:
         HEADLINE: headline(found.summary),
         FINGERPRINT: found.fingerprint.to_json(),
         CHARTS: drawn,
-        SPARK: spark(_decode(drawn)),
+        SPARK: course(drawn),
         CELLS: cut(subject_of(store, run, found.start_ms, found.end_ms), StoreReader(store)).to_json(),
         EVENTS: [
             {"t": one.at_ms, "target": one.target, "kind": one.kind, "text": one.text}
@@ -146,10 +146,10 @@ def parts(store: Store, run: Run) -> dict[str, Any]:
     }
 
 
-def _decode(drawn: dict[str, Any]) -> list[float | None]:
-    """Decode speed of the deployment, as its charts have it."""
+def course(drawn: Mapping[str, Any]) -> list[float | None]:
+    """The course of a deployment's decode speed, from charts."""
     lines = (one["v"] for one in drawn["series"] if one["metric"] == cluster.RECORDED_DECODE.name)
-    return next(lines, [])
+    return spark(next(lines, []))
 
 
 def spark(line: Sequence[float | None]) -> list[float | None]:
@@ -178,8 +178,8 @@ def charts(store: Store, run: Run, printed: Fingerprint) -> dict[str, Any]:
     engines = {one.target for one in run.engines}
     lines: dict[Series, Floats] = {}
     first, last = store.extent() or (0, -1)
-    for low in range(0, count, SLICE_MS // step or 1):
-        high = min(low + (SLICE_MS // step or 1), count)
+    for low in range(0, count, HOUR_MS // step or 1):
+        high = min(low + (HOUR_MS // step or 1), count)
         begin, end = run.start_ms + low * step, min(run.start_ms + high * step - 1, run.end_ms)
         if end < first or begin > last:
             continue  # a run may be said to be far longer than anything was watched

@@ -86,6 +86,8 @@ class Inbox:
             return Asked(command.id, kind, order, f"there is no run {order['run']}")
         if kind == "merge":
             return self._read_two(command.id, order, run)
+        if kind == "move" and order["to"] is not None:
+            return self._read_move(command.id, order, run)
         others = self.store.runs(RunFilter(run.deployment, baseline=True)) if kind == "baseline" else ()
         marks = self.store.marks(run.id) if kind == "split" else ()
         return Asked(command.id, kind, order, "", run, None, tuple(others), tuple(marks), self._forgotten(kind, run))
@@ -98,6 +100,10 @@ class Inbox:
         between = self.store.runs(RunFilter(run.deployment, start_ms=first.start_ms, end_ms=second.start_ms))
         forgotten = self.store.forgotten(first.start_ms, second.end_ms or second.start_ms)
         return Asked(number, "merge", order, "", run, other, tuple(between), (), forgotten)
+
+    def _read_move(self, number: int, order: dict[str, Any], run: Run) -> Asked:
+        other = self.store.run(order["to"])
+        return Asked(number, "move", order, "" if other else f"there is no run {order['to']}", run, other)
 
     def _forgotten(self, kind: str, run: Run) -> bool:
         """Whether an order cannot be carried out, since numbers of the run cannot be worked out anew."""

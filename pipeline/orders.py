@@ -114,6 +114,14 @@ KINDS: Mapping[str, Mapping[str, Reader]] = {
     "split": {"run": number, "at_ms": instant},
     "delete": {"run": number},
     "benchmark": {"run": maybe(number), "record": _record, "start_ms": maybe(instant), "end_ms": maybe(instant)},
+    "move": {
+        "run": number,
+        "to": maybe(number),
+        "key": line,
+        "record": _record,
+        "start_ms": maybe(instant),
+        "end_ms": maybe(instant),
+    },
     "bring": {"bundle": _bundle},
 }
 """Kind → its fields. What may be None may be left out."""

@@ -26,6 +26,12 @@ def windows(tokens: Frame, start_ms: float, end_ms: float) -> list[Window]:
 
     tokens: counters of output tokens. Each row counts from its last sample at or before the start.
     """
+    return merged(parts(tokens, start_ms, end_ms))
+
+
+def parts(tokens: Frame, start_ms: float, end_ms: float) -> list[tuple[float, float, float]]:
+    """(start, end, tokens) of each row's active windows, for `merged`; those of ranges that follow each other, of which
+    each begins where the one before ends, are together those of the whole."""
     found: list[tuple[float, float, float]] = []
     high = int(np.searchsorted(tokens.ticks, end_ms, side="right"))
     low = int(np.searchsorted(tokens.ticks, start_ms, side="right"))
@@ -33,7 +39,7 @@ def windows(tokens: Frame, start_ms: float, end_ms: float) -> list[Window]:
         before = np.flatnonzero(~np.isnan(values[:low]))
         first = int(before[-1]) if len(before) else low
         found += active_windows(at_ms[first:], values[first:], DECODING_MS)
-    return merged(found)
+    return found
 
 
 def merged(parts: Sequence[tuple[float, float, float]]) -> list[Window]:

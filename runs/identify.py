@@ -10,9 +10,9 @@ import numpy as np
 
 from runs.facts import Fact
 from runs.fingerprint import Fingerprint, fingerprint
-from runs.machines import slices
 from runs.reader import LEAD_MS, Reader
-from runs.stretch import names
+from runs.rows import names
+from runs.slices import slices
 from runs.subject import Subject
 from telemetry.catalog import engine, gpu, network
 from telemetry.frame import Frame

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from runs.entries import Entry, Number, Section
-from runs.stretch import Stretch, of
+from runs.rows import of
+from runs.stretch import Stretch
 from telemetry.catalog import engine
 from telemetry.histograms import NEEDED, bucket_increases, estimate
 from telemetry.model import Metric, part

@@ -2,69 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-
-import numpy as np
 
 from runs.activity import Window
 from runs.cages import DIRECTIONS, Cages
 from runs.evidence import Evidence
 from runs.extents import Readings
-from runs.reader import LEAD_MS, Reader, Wanted
+from runs.reader import Reader, Wanted
+from runs.slices import READINGS, slices, walk
 from runs.subject import Subject
 from runs.watch import Watch
 from telemetry.catalog import gpu
 from telemetry.counters import increase, integral
 from telemetry.frame import Frame
 from telemetry.model import Metric
-from telemetry.seam import joined
 
 GAUGES: tuple[Metric, ...] = (gpu.GPU_UTILIZATION, gpu.GPU_POWER, gpu.GPU_TEMPERATURE, gpu.GPU_SM_CLOCK)
 COMPARED = (gpu.GPU_TEMPERATURE, gpu.GPU_SM_CLOCK)
 """Nodes are compared with each other in these."""
 SAMPLES: tuple[Metric, ...] = (*GAUGES, *(metric for both in DIRECTIONS.values() for metric in both))
-READINGS = 130_000
-"""Readings of all nodes that are in memory at once: two hours of sixteen nodes at one a second; an hour of them where
-the stretch is longer."""
-HOUR_MS, SHORTEST_MS = 3_600_000, 60_000
-
-
-def slices(start_ms: int, end_ms: int, targets: int, readings: int = READINGS) -> list[tuple[int, int]]:
-    """Closed ranges that follow each other: one where that is few readings, else parts of at most half as many, which
-    begin at whole hours, or at even parts of them. targets: how many are read, once a second."""
-    length = max(readings // max(targets, 1) * 1000, SHORTEST_MS)
-    if end_ms - start_ms <= length:
-        return [(start_ms, end_ms)]
-    length = max(length // 2, SHORTEST_MS)
-    step = length // HOUR_MS * HOUR_MS if length >= HOUR_MS else HOUR_MS // -(-HOUR_MS // length)
-    begins = [start_ms, *range((start_ms // step + 1) * step, end_ms + 1, step)]
-    return list(zip(begins, [*(begin - 1 for begin in begins[1:]), end_ms], strict=True))
-
-
-def walk(
-    reader: Reader, wanted: Wanted, parts: Sequence[tuple[int, int]], targets: Collection[str]
-) -> Iterator[tuple[Frame, int, int]]:
-    """(samples, start, end) of each part; before its start stand those of a minute, and each series' last one."""
-    frame: Frame | None = None
-    for start, end in parts:
-        before = None if frame is None else _tail(frame, start)
-        frame = None  # one slice at a time is in memory
-        frame = reader.frame(wanted, start - LEAD_MS if before is None else start, end, targets)
-        if before is not None:
-            frame = joined(before, frame)
-        yield frame, start, end
-
-
-def _tail(frame: Frame, end_ms: int) -> Frame:
-    """What the next slice needs of one that ended: the last minute, and before it the newest sample of each series."""
-    late = int(np.searchsorted(frame.ticks, end_ms - LEAD_MS))
-    known = ~np.isnan(frame.values[:, :late])
-    some = known.any(axis=1)
-    newest = late - 1 - np.argmax(known[some][:, ::-1], axis=1) if late and some.any() else np.zeros(0, dtype=np.intp)
-    columns = np.concatenate((np.unique(newest), np.arange(late, len(frame.ticks)))).astype(np.intp)
-    arrays = (frame.values[:, columns], frame.at_ms[:, columns], frame.breaks[:, columns])
-    return Frame(frame.ticks[columns], frame.series, *arrays, frame.gap_ms)
 
 
 @dataclass

@@ -3,33 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-
-import numpy as np
 
 from runs.coverage import touched
 from runs.entries import Entry, Number, Section
+from runs.loads import ORDER, Load
 from runs.silence import AWAY, state
-from runs.stretch import Stretch, of
-from telemetry import ratios
+from runs.stretch import Stretch
 from telemetry.catalog import engine
-from telemetry.counters import NOMINAL_PER_GAP
-from telemetry.frame import Floats, Frame, Ints
-from telemetry.grid import largest
-from telemetry.model import Fold, Metric, Unit, part
+from telemetry.model import Unit, part
 from telemetry.phases import Phase
 
-ORDER = (
-    Phase.DECODING,
-    Phase.PREFILLING,
-    Phase.STALLED,
-    Phase.LOADING,
-    Phase.ASLEEP,
-    Phase.IDLE,
-    Phase.STOPPED,
-    Phase.UNKNOWN,
-)
-"""Of several engines the deployment does what stands first."""
 SHORTEST_S = 1e-9
 """What is shorter is nothing but rounding."""
 
@@ -62,44 +45,19 @@ KV_MEAN = Number("kv_mean", "KV cache, mean", Unit.RATIO, "Mean over time of the
 KV_MAX = Number("kv_max", "KV cache, most", Unit.RATIO, "Largest share in use at a reading.")
 
 
-@dataclass(frozen=True)
-class Steps:
-    """A line that counts until its next reading. values: float64[tick], NaN unknown; seconds: float64[tick].
-
-    told: whether any reading told it.
-    """
-
-    values: Floats
-    seconds: Floats
-    told: bool = True
-
-    @property
-    def known_s(self) -> float:
-        """Time in which it is known."""
-        return float(self.seconds[~np.isnan(self.values)].sum())
-
-    def mean(self) -> float:
-        """Mean over that time; NaN of none."""
-        known = ~np.isnan(self.values)
-        return float((self.values[known] * self.seconds[known]).sum() / self.known_s) if self.known_s > 0 else np.nan
-
-    def largest(self) -> float:
-        """Largest value that lasted, NaN of none."""
-        known = self.values[~np.isnan(self.values)]
-        return max(known.tolist(), default=np.nan)
-
-
 def section(stretch: Stretch) -> Section:
     """Phases, concurrency, queue and KV cache."""
     gaps = touched(stretch.engine_coverage, "the engine")
-    running, waiting = (line(stretch, metric) for metric in (engine.REQUESTS_RUNNING, engine.REQUESTS_WAITING))
+    engines, running = stretch.engines, stretch.engines.running
     entries = [PHASE.entry(seconds, of=_word(phase), note=gaps) for phase, seconds in phases(stretch).items()]
     entries += _extent(running, (RUNNING_MEAN, RUNNING_MAX), gaps)
-    entries += [RUNNING.entry(seconds, of=f"{number:g}", note=gaps) for number, seconds in profile(running)]
+    entries += [RUNNING.entry(seconds, of=f"{number:g}", note=gaps) for number, seconds in running.profile()]
     entries += _unknown(stretch, running, gaps)
     entries.append(_decoding(stretch, gaps))
-    entries += _extent(waiting, (WAITING_MEAN, WAITING_MAX), gaps)
-    entries += _cache(stretch, gaps)
+    entries += _extent(engines.waiting, (WAITING_MEAN, WAITING_MAX), gaps)
+    # which engine is the fullest is known while all answer; the fullest at a reading also while another is silent
+    numbers = KV_MEAN, KV_MAX
+    entries += [_extent(engines.cache, numbers, gaps)[0], _extent(engines.fullest, numbers, gaps)[1]]
     return Section("phases", "Phases and load", tuple(entries))
 
 
@@ -107,13 +65,13 @@ def _word(phase: Phase) -> str:
     return engine.PHASES[phase.value]
 
 
-def _extent(steps: Steps, numbers: tuple[Number, Number], gaps: str) -> list[Entry]:
+def _extent(load: Load, numbers: tuple[Number, Number], gaps: str) -> list[Entry]:
     mean, most = numbers
-    why = gaps if steps.told and gaps else "the engine does not tell it"
-    known = steps.known_s > 0
+    why = gaps if load.told and gaps else "the engine does not tell it"
+    known = load.known_s > 0
     return [
-        mean.entry(steps.mean(), note=gaps if known else "", why=why),
-        most.entry(steps.largest() if known else None, note=gaps if known else "", why=why),
+        mean.entry(load.mean, note=gaps if known else "", why=why),
+        most.entry(load.most if known else None, note=gaps if known else "", why=why),
     ]
 
 
@@ -126,80 +84,21 @@ def _decoding(stretch: Stretch, gaps: str) -> Entry:
     return DECODING_MEAN.entry(stretch.gained(latency) / seconds, note=gaps)
 
 
-def _unknown(stretch: Stretch, running: Steps, gaps: str) -> list[Entry]:
+def _unknown(stretch: Stretch, running: Load, gaps: str) -> list[Entry]:
     """The time that no number of requests has, where others have some."""
     left = stretch.subject.seconds - running.known_s
     return [RUNNING.entry(left, of="unknown", note=gaps)] if running.known_s > 0 and left > SHORTEST_S else []
 
 
-def _cache(stretch: Stretch, gaps: str) -> list[Entry]:
-    """Which engine is the fullest is known while all answer; the fullest at a reading also while another is silent."""
-    metric, numbers = engine.KV_CACHE_USAGE, (KV_MEAN, KV_MAX)
-    return [
-        _extent(line(stretch, metric), numbers, gaps)[0],
-        _extent(line(stretch, metric, all_of=False), numbers, gaps)[1],
-    ]
-
-
-def line(stretch: Stretch, metric: Metric, *, all_of: bool = True) -> Steps:
-    """A gauge over all engines, folded as the catalogue says; unknown while one of several is silent.
-
-    all_of: False takes those that answer for all of them.
-    """
-    frame = of(stretch.engines, metric)
-    ticks = frame.ticks.astype(np.float64)
-    held = ratios.hold(frame.values, frame.gap_ms, ticks, ~np.isnan(frame.at_ms))
-    if metric.across is Fold.SUM:
-        values = ratios.total(held, ticks, ~np.isnan(frame.values))
-    else:
-        values = largest(held, 0) if len(held) else np.full(len(ticks), np.nan)
-    if all_of:
-        values = np.where(stretch.silent, np.nan, values)
-    return Steps(values, _seconds(frame, stretch), told=bool((~np.isnan(frame.values)).any()))
-
-
-def _seconds(frame: Frame, stretch: Stretch) -> Floats:
-    """How long each tick of a frame counts: until the next one or the end; over a gap for one interval."""
-    ticks = frame.ticks.astype(np.float64)
-    gap_ms = max(frame.gap_ms.tolist(), default=0.0)
-    until = np.append(ticks[1:], stretch.end_ms)[: len(ticks)]
-    length = until - ticks
-    until = np.where(length > gap_ms, ticks + gap_ms / NOMINAL_PER_GAP, until)
-    return np.asarray(np.maximum(np.minimum(until, stretch.end_ms) - np.maximum(ticks, stretch.start_ms), 0.0) / 1000.0)
-
-
-def profile(steps: Steps) -> list[tuple[float, float]]:
-    """(number running, seconds at it), rising; what lasted no time is left out."""
-    known = ~np.isnan(steps.values)
-    numbers, place = np.unique(steps.values[known], return_inverse=True)
-    seconds = np.bincount(place, weights=steps.seconds[known], minlength=len(numbers))
-    return [(number, length) for number, length in zip(numbers.tolist(), seconds.tolist(), strict=True) if length > 0]
-
-
 def phases(stretch: Stretch) -> dict[Phase, float]:
     """Seconds in each phase, in `ORDER`; together the length of the stretch. Phases that were not are left out."""
-    frame = of(stretch.engines, engine.ENGINE_PHASE)
-    seconds = _seconds(frame, stretch)
-    spent = np.bincount(busiest(frame), weights=seconds, minlength=len(ORDER))
-    found = dict(zip(ORDER, spent.tolist(), strict=True))
-    found[Phase.UNKNOWN] += max(stretch.subject.seconds - float(seconds.sum()), 0.0)
+    spent = stretch.engines.spent
+    found = dict(zip(ORDER, spent.by_phase.tolist(), strict=True))
+    found[Phase.UNKNOWN] += max(stretch.subject.seconds - spent.total_s, 0.0)
     for phase, length in _away(stretch, found[Phase.UNKNOWN]):
         found[phase] += length
         found[Phase.UNKNOWN] -= length
     return {phase: length for phase, length in found.items() if length > SHORTEST_S}
-
-
-def busiest(frame: Frame) -> Ints:
-    """Place in `ORDER` of what the deployment does at each tick: the first of what its engines do.
-
-    frame: the phases of its engines.
-    """
-    ticks = frame.ticks.astype(np.float64)
-    held = ratios.hold(frame.values, frame.gap_ms, ticks, ~np.isnan(frame.at_ms))
-    rank = np.full(len(Phase) + 1, len(ORDER) - 1)
-    rank[[phase.value for phase in ORDER]] = np.arange(len(ORDER))
-    codes = np.where(np.isnan(held), Phase.UNKNOWN.value, held).astype(np.int64)
-    return rank[codes].min(axis=0) if len(held) else np.full(len(ticks), len(ORDER) - 1)
 
 
 def _away(stretch: Stretch, unknown_s: float) -> list[tuple[Phase, float]]:

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from runs.coverage import Coverage
-from runs.stretch import Stretch, of
-from telemetry.catalog import engine
-from telemetry.counters import increase
+from runs.rows import of
+from runs.stretch import Stretch
 from telemetry.model import Metric
 
 
@@ -33,7 +32,7 @@ Amounts = Iterable[tuple[str, float]]
 
 def of_counters(stretch: Stretch, metric: Metric) -> dict[str, Span]:
     """By node, between the two readings that its counters count from and to, however old the first."""
-    frame = of(stretch.counts, metric)
+    frame = of(stretch.moved, metric)
     found: dict[str, Span] = {}
     for row, series in enumerate(frame.series):
         ticks = frame.ticks[~np.isnan(frame.values[row])]
@@ -74,7 +73,8 @@ def rate(amounts: Amounts, spans: Mapping[str, Span]) -> float:
 
 def per_token(stretch: Stretch, amounts: Amounts, spans: Mapping[str, Span]) -> float:
     """Σ amount ∕ output tokens of the node's span; NaN where one had none, or they are not known."""
-    return _over(amounts, {node: _tokens(stretch, span) for node, span in spans.items()})
+    tokens = {span: _tokens(stretch, span) for span in set(spans.values())}
+    return _over(amounts, {node: tokens[span] for node, span in spans.items()})
 
 
 def _over(amounts: Amounts, below: Mapping[str, float]) -> float:
@@ -82,15 +82,10 @@ def _over(amounts: Amounts, below: Mapping[str, float]) -> float:
 
 
 def _tokens(stretch: Stretch, span: Span) -> float:
-    """Output tokens of a span; NaN where engines are not read as far back."""
+    """Output tokens of a span."""
     if (span.start_ms, span.end_ms) == (stretch.start_ms, stretch.end_ms):
         return stretch.output_tokens
-    tokens = of(stretch.engines, engine.GENERATION_TOKENS)
-    if span.start_ms < stretch.start_ms and not (tokens.ticks <= span.start_ms).any():
-        return float("nan")
-    gained = increase(tokens, span.start_ms, span.end_ms)
-    known = gained[~np.isnan(gained)]
-    return float(known.sum()) if len(known) else float("nan")
+    return stretch.tokens_of(span.start_ms, span.end_ms)
 
 
 def said(stretch: Stretch, spans: Mapping[str, Span]) -> str:

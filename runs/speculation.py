@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from runs.entries import Entry, Number, Section
-from runs.stretch import Stretch, inside, of
+from runs.stretch import Stretch
 from telemetry.catalog import engine
 from telemetry.model import Metric, Unit
 
@@ -72,8 +70,7 @@ def _reported(stretch: Stretch) -> list[Entry]:
     )
     entries = []
     for number, metric in rows:
-        values = inside(of(stretch.engines, metric), stretch.start_ms, stretch.end_ms)
-        known = values[~np.isnan(values)]
-        if len(known):
-            entries.append(number.entry(float(known.mean()), count=len(known), note=REPORTED))
+        mean = stretch.engines.reported[metric.name]
+        if mean.count:
+            entries.append(number.entry(mean.value, count=mean.count, note=REPORTED))
     return entries

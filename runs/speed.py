@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import numpy as np
+import math
 
-from runs.activity import within
 from runs.coverage import no_window, touched
 from runs.entries import Entry, Number, Section
+from runs.rates import PEAK_S, PEAK_SHORT_S, STEP, Median
 from runs.reader import Episode
-from runs.streams import streams, untold
-from runs.stretch import Stretch, of
-from telemetry import ratios
+from runs.stretch import Stretch
 from telemetry.catalog import engine
-from telemetry.catalog.ratios import DECODE_TPS
-from telemetry.counters import NOMINAL_PER_GAP
-from telemetry.frame import Floats, Frame
-from telemetry.grid import largest
 from telemetry.model import Unit, part
 
 TPS = Unit.TOKENS_PER_SECOND
 WORTH_SAYING = 0.01
 """A doubt of less than this share changes hardly a digit of what is shown."""
-PEAK_S, PEAK_SHORT_S = 10.0, 1.0
 
 DECODE_MEAN = Number(
     "decode_mean",
@@ -114,14 +107,9 @@ def _decode(stretch: Stretch) -> list[Entry]:
     ]
 
 
-def interval_s(frame: Frame) -> float:
-    """Longest nominal interval of a frame's targets."""
-    return max(frame.gap_ms.tolist(), default=0.0) / NOMINAL_PER_GAP / 1000.0
-
-
 def _doubt(stretch: Stretch) -> str:
     """What one interval at each window's edge may change."""
-    share = interval_s(stretch.engines) * len(stretch.windows) / stretch.decoding_s
+    share = stretch.engines.interval_s * len(stretch.windows) / stretch.decoding_s
     if share < WORTH_SAYING:
         return ""
     return f"± {100 * share:.2g} %: one interval of each window" if share < 1 else "± all of it: one interval each"
@@ -135,52 +123,39 @@ def _hidden(stretch: Stretch) -> str:
     return touched(stretch.engine_coverage, "the engine")
 
 
-def rates(stretch: Stretch, window_s: float) -> Floats:
-    """Decode over trailing windows that lie in the stretch, at each tick of the engines' frame; NaN where none is."""
-    tokens = of(stretch.engines, engine.GENERATION_TOKENS)
-    found = ratios.evaluate(DECODE_TPS, tokens, lambda _: (), window_s * 1000.0)
-    line = np.where(stretch.silent, np.nan, found.get((), np.full(len(tokens.ticks), np.nan)))
-    before = tokens.ticks[tokens.ticks <= stretch.start_ms]
-    first = float(before[-1]) if len(before) else stretch.start_ms
-    candidate = (tokens.ticks - window_s * 1000.0 >= first) & (tokens.ticks <= stretch.end_ms)
-    return np.where(candidate, line, np.nan)
-
-
 def _of_windows(stretch: Stretch, silent: str, gaps: str, mean: float | None) -> list[Entry]:
-    long, short = rates(stretch, PEAK_S), rates(stretch, PEAK_SHORT_S)
-    ticks = stretch.engines.ticks.astype(np.float64)
-    busy = long[within(ticks, stretch.windows) & ~np.isnan(long)]
+    found, interval = stretch.engines.rates, stretch.engines.interval_s
     why = silent if not stretch.windows else no_window(PEAK_S, stretch.subject.seconds)
-    interval = interval_s(stretch.engines)
     slow = f"not measurable: the engine is read every {interval:g} s"
     shortly = no_window(PEAK_SHORT_S, stretch.subject.seconds) if interval <= PEAK_SHORT_S else slow
-    median = float(np.median(busy)) if len(busy) else None
     return [
-        DECODE_MEDIAN.entry(median, count=len(busy), note=gaps if len(busy) else "", why=why),
-        _peak(DECODE_PEAK, long, gaps, why, mean),
-        _peak(DECODE_PEAK_SHORT, short, gaps, shortly if stretch.windows else silent, mean),
+        _median(found.median, gaps, why),
+        _peak(DECODE_PEAK, found.peak, gaps, why, mean),
+        _peak(DECODE_PEAK_SHORT, found.peak_short, gaps, shortly if stretch.windows else silent, mean),
     ]
 
 
-def _peak(number: Number, line: Floats, gaps: str, why: str, mean: float | None) -> Entry:
+def _median(median: Median, gaps: str, why: str) -> Entry:
+    rough = "" if median.exact else f"± {50 * STEP:g} %: so many means are counted in steps"
+    note = "; ".join(filter(None, (gaps, rough))) if median.count else ""
+    return DECODE_MEDIAN.entry(median.value, count=median.count, note=note, why=why)
+
+
+def _peak(number: Number, peak: float, gaps: str, why: str, mean: float | None) -> Entry:
     """The largest of whole windows. A mean counts also what came in gaps and at the edges, so it may be above that."""
-    known = line[~np.isnan(line)]
-    if not len(known):
+    if math.isnan(peak):
         return number.entry(None, why=why)
-    peak = float(largest(known))
     below = BELOW_MEAN if mean is not None and mean > peak else ""
     return number.entry(peak, note="; ".join(filter(None, (gaps, below))))
 
 
 def _stream(stretch: Stretch) -> Entry:
-    found = streams(stretch)
+    found = stretch.engines.streams
     gaps = touched(stretch.engine_coverage, "the engine")
     return STREAM_MEAN.entry(
-        found.tokens / found.request_s if found.request_s > 0 else None,
-        note=f"{gaps}; tokens of that time are left out" if gaps and found.request_s > 0 else "",
-        why="an engine does not tell how many requests run"
-        if untold(stretch.engines)
-        else "no request was seen running",
+        found.mean,
+        note=f"{gaps}; tokens of that time are left out" if gaps and found.mean == found.mean else "",
+        why="an engine does not tell how many requests run" if found.telling.untold else "no request was seen running",
     )
 
 

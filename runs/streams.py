@@ -2,47 +2,66 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from runs.phases import line
-from runs.stretch import Stretch, of, place
+from runs.loads import Extent, line, seconds
+from runs.rows import Place, of, place
+from runs.slices import Piece
 from telemetry import ratios
 from telemetry.catalog import engine
-from telemetry.frame import Floats, Frame
+from telemetry.frame import Bools, Floats, Frame
 
 SIDES = (engine.GENERATION_TOKENS, engine.REQUESTS_RUNNING)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
+class Telling:
+    """Which engines count output tokens, and which tell how many requests run: a quotient is of those that do both."""
+
+    counted: set[Place] = field(default_factory=set)
+    told: set[Place] = field(default_factory=set)
+
+    def add(self, frame: Frame) -> None:
+        """Engines of a frame."""
+        for places, metric in zip((self.counted, self.told), SIDES, strict=True):
+            places |= {place(one) for one in of(frame, metric).series}
+
+    @property
+    def untold(self) -> bool:
+        """Whether an engine counts output tokens and does not tell how many requests run."""
+        return bool(self.counted - self.told)
+
+
+@dataclass
 class Streams:
     """tokens: that came; request_s: requests running × seconds. Of the time alone in which both are known."""
 
-    tokens: float
-    request_s: float
+    tokens: float = 0.0
+    request_s: float = 0.0
+    telling: Telling = field(default_factory=Telling)
 
+    def add(self, piece: Piece, silent: Bools, extent: Extent) -> None:
+        """Step by step from reading to reading: a step over a gap or a restart, or in which an engine of the run is
+        silent, counts on neither side. A step that the start cuts counts with its part."""
+        self.telling.add(piece.frame)
+        tokens, running = (of(piece.frame, metric) for metric in SIDES)
+        ticks = tokens.ticks.astype(np.float64)
+        gained, length = steps(tokens), np.diff(ticks)
+        known = ~np.isnan(gained)
+        counted = ~np.isnan(ratios.hold(tokens.values, tokens.gap_ms, ticks, ~np.isnan(tokens.at_ms)))[:, :-1]
+        load, lasted = (both[:-1] for both in (line(running, SIDES[1], silent), seconds(running, extent)))
+        usable = ~np.isnan(load) & known.any(axis=0) & ~(counted & ~known).any(axis=0)
+        came = np.where(known, gained, 0.0).sum(axis=0) * lasted * 1000.0 / length
+        usable &= piece.steps_own
+        self.tokens += float(came[usable].sum())
+        self.request_s += float((load * lasted)[usable].sum())
 
-def streams(stretch: Stretch) -> Streams:
-    """Step by step from reading to reading: a step over a gap or a restart, or in which an engine of the run is silent,
-    counts on neither side. A step that the start cuts counts with its part."""
-    running, frame = line(stretch, engine.REQUESTS_RUNNING), of(stretch.engines, engine.GENERATION_TOKENS)
-    if len(frame.ticks) < 2 or untold(stretch.engines):
-        return Streams(0.0, 0.0)
-    ticks = frame.ticks.astype(np.float64)
-    gained, length = steps(frame), np.diff(ticks)
-    known = ~np.isnan(gained)
-    counted = ~np.isnan(ratios.hold(frame.values, frame.gap_ms, ticks, ~np.isnan(frame.at_ms)))[:, :-1]
-    load, seconds = running.values[:-1], running.seconds[:-1]
-    usable = ~np.isnan(load) & known.any(axis=0) & ~(counted & ~known).any(axis=0)
-    came = np.where(known, gained, 0.0).sum(axis=0) * seconds * 1000.0 / length
-    return Streams(float(came[usable].sum()), float((load * seconds)[usable].sum()))
-
-
-def untold(frame: Frame) -> bool:
-    """Whether an engine counts output tokens and does not tell how many requests run, so that one has no other side."""
-    counted, told = ({place(one) for one in of(frame, metric).series} for metric in SIDES)
-    return bool(counted - told)
+    @property
+    def mean(self) -> float:
+        """Tokens per second of one request; NaN where one side is not known."""
+        return self.tokens / self.request_s if self.request_s > 0 and not self.telling.untold else float("nan")
 
 
 def steps(frame: Frame) -> Floats:

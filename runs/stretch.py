@@ -4,33 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
-import numpy as np
-
-from runs.activity import Window, windows
-from runs.coverage import Coverage, coverage
-from runs.machines import READINGS, Machines, over_time
+from runs.activity import Window
+from runs.coverage import Coverage
+from runs.engines import Engines
+from runs.engines import load as read_engines
+from runs.machines import Machines, over_time
 from runs.machines import load as read_machines
-from runs.reader import LEAD_MS, Absence, Episode, Event, Reader
-from runs.silence import last_readings, silent
+from runs.reader import Absence, Episode, Event, Reader
+from runs.rows import Place, names, place
+from runs.silence import last_readings
+from runs.slices import READINGS
 from runs.subject import Subject
-from telemetry.catalog import cluster, engine, gpu, host, network
+from telemetry.catalog import engine, gpu, host, network
 from telemetry.counters import increase
-from telemetry.frame import Bools, Floats, Frame
+from telemetry.frame import Frame
 from telemetry.model import Metric, Series, part
 
-ENGINE_SAMPLES = (
-    engine.GENERATION_TOKENS,
-    engine.REQUESTS_RUNNING,
-    engine.REQUESTS_WAITING,
-    engine.KV_CACHE_USAGE,
-    engine.ENGINE_PHASE,
-    engine.REPORTED_ACCEPTANCE,
-    engine.REPORTED_ACCEPTED_LENGTH,
-    cluster.SCRAPE_SECONDS,
-)
-"""The last is of every reading, whatever the engine offers: it says when there was one."""
 HISTOGRAMS = (engine.TTFT, engine.ITL, engine.TPOT, engine.E2E, engine.QUEUE_TIME)
 ENGINE_COUNTERS = (
     engine.GENERATION_TOKENS,
@@ -60,29 +51,28 @@ WHOLE = "sys_total"
 MOSTLY_STILL = (gpu.GPU_THROTTLE, *FABRIC_TROUBLE)
 """Counters of which there are a hundred on a node, and which hardly ever move."""
 
-Place = tuple[str, str, str]
-"""Target, engine and model of a series."""
-
 
 @dataclass(frozen=True)
 class Stretch:
-    """engines: samples of `ENGINE_SAMPLES`, with those of a minute before the start. machines: what nodes' amount to.
+    """engines, machines: what the samples of engines and nodes amount to. took_part: node → the evidence, in words.
 
-    counts: two points each of the counters of engines and nodes; still: counters of nodes that did not move.
-    Frames hold the subject's engines only. took_part: node → the evidence, in words.
-    system_joules: of whole machines by node, power over time; reads its samples.
+    counts, moved: two points each of the counters of the subject's engines, and of the nodes; still: counters of nodes
+    that did not move. system_joules: of whole machines by node, power over time; reads its samples.
+    tokens_of: output tokens between two instants, NaN where they are not known; reads two points.
     """
 
     subject: Subject
-    engines: Frame
+    engines: Engines
     machines: Machines
     counts: Frame
+    moved: Frame
     still: Collection[Series]
     took_part: Mapping[str, str]
     episodes: Sequence[Episode]
     absences: Sequence[Absence]
     events: Sequence[Event]
     system_joules: Callable[[], Mapping[str, float]]
+    tokens_of: Callable[[float, float], float]
 
     @property
     def start_ms(self) -> int:
@@ -99,10 +89,10 @@ class Stretch:
         """Names of the nodes that took part."""
         return sorted(self.took_part)
 
-    @cached_property
+    @property
     def windows(self) -> list[Window]:
         """Stretches in which output tokens came."""
-        return windows(of(self.engines, engine.GENERATION_TOKENS), self.start_ms, self.end_ms)
+        return self.engines.windows
 
     @cached_property
     def decoding_s(self) -> float:
@@ -112,13 +102,7 @@ class Stretch:
     @cached_property
     def engine_coverage(self) -> list[Coverage]:
         """How well each engine target was watched."""
-        return coverage(self.engines, self.subject.targets, self.start_ms, self.end_ms)
-
-    @cached_property
-    def silent(self) -> Bools:
-        """At which ticks of the engines' samples an engine of the run is silent: what all do together is not known."""
-        before = last_readings(self.counts, self.start_ms)
-        return silent(self.engines, self.subject.targets, self.absences, before)
+        return [self.engines.watch.coverage(target) for target in self.subject.targets]
 
     @cached_property
     def node_coverage(self) -> list[Coverage]:
@@ -131,10 +115,11 @@ class Stretch:
         found: dict[str, dict[Series, float]] = {}
         for series in self.still:
             found.setdefault(series.metric, {})[series] = 0.0
-        gained = increase(self.counts, self.start_ms, self.end_ms).tolist()
-        for series, value in zip(self.counts.series, gained, strict=True):
-            if value == value:
-                found.setdefault(series.metric, {})[series] = value
+        for frame in (self.counts, self.moved):
+            gained = increase(frame, self.start_ms, self.end_ms).tolist()
+            for series, value in zip(frame.series, gained, strict=True):
+                if value == value:
+                    found.setdefault(series.metric, {})[series] = value
         return found
 
     def gained(self, metric: Metric) -> float:
@@ -170,30 +155,13 @@ class Stretch:
         return self.gained(engine.GENERATION_TOKENS)
 
 
-def place(series: Series) -> Place:
-    """Which engine a series is of."""
-    return series.target, series.label("engine") or "", series.label("model") or ""
-
-
-def of(frame: Frame, *metrics: Metric) -> Frame:
-    """The rows of these metrics."""
-    wanted = names(metrics)
-    return frame.select(lambda series: series.metric in wanted)
-
-
-def inside(frame: Frame, start_ms: float, end_ms: float) -> Floats:
-    """Values of the samples of start ≤ tick ≤ end: float64[series, tick]."""
-    low, high = np.searchsorted(frame.ticks, (start_ms, end_ms + 1))
-    return frame.values[:, low:high]
-
-
 def load(subject: Subject, reader: Reader, readings: int = READINGS) -> Stretch:
-    """Read a stretch. readings: of the nodes that are in memory at once."""
-    start, end, lead = subject.start_ms, subject.end_ms, subject.start_ms - LEAD_MS
-    engines = reader.frame(names(ENGINE_SAMPLES), lead, end, subject.targets)
-    engines = _read(_only(engines, lambda one: subject.owns(one) or one.metric == cluster.SCRAPE_SECONDS.name))
-    active = windows(of(engines, engine.GENERATION_TOKENS), start, end)
-    machines = read_machines(subject, reader, active or [Window(start, end, 0.0)], readings)
+    """Read a stretch. readings: that are in memory at once."""
+    start, end = subject.start_ms, subject.end_ms
+    absences = reader.absences(start, end)
+    counts = reader.ends(_counted(subject), start, end, subject.targets)
+    engines = read_engines(subject, reader, absences, last_readings(counts, start), readings)
+    machines = read_machines(subject, reader, engines.windows or [Window(start, end, 0.0)], readings)
     took_part = _took_part(subject, machines)
     nodes = list(took_part)
     still = reader.still(names(MOSTLY_STILL), start, end, nodes)
@@ -201,33 +169,41 @@ def load(subject: Subject, reader: Reader, readings: int = READINGS) -> Stretch:
         subject,
         engines,
         machines,
-        reader.ends(_counters(subject, took_part, still), start, end, [*subject.targets, *nodes]),
+        counts,
+        reader.ends(_moving(nodes, still), start, end, nodes),
         still,
         took_part,
         reader.episodes(subject.deployment, start, end),
-        reader.absences(start, end),
+        absences,
         reader.events(start, end),
         lambda: over_time(reader, _whole_machine(host.SYSTEM_POWER), start, end, nodes, readings),
+        partial(_tokens, subject, reader),
     )
 
 
-def names(metrics: Sequence[Metric]) -> frozenset[str]:
-    """Names to ask a reader for."""
-    return frozenset(metric.name for metric in metrics)
+def _counted(subject: Subject) -> Callable[[Series], bool]:
+    """Everything that the engines count."""
+    counted = names(ENGINE_COUNTERS)
+    return lambda series: series.metric in counted and subject.owns(series)
 
 
-def _counters(subject: Subject, nodes: Collection[str], still: Collection[Series]) -> Callable[[Series], bool]:
-    """Everything that engines count, and of nodes energy and what may have moved."""
-    counted, moving, energy = names(ENGINE_COUNTERS), names(MOSTLY_STILL), _whole_machine(host.SYSTEM_ENERGY)
+def _moving(nodes: Collection[str], still: Collection[Series]) -> Callable[[Series], bool]:
+    """Of nodes energy, and what may have moved."""
+    energy = _whole_machine(host.SYSTEM_ENERGY)
+    tests: dict[str, Callable[[Series], bool]] = {
+        **dict.fromkeys(names(MOSTLY_STILL), lambda series: series.target in nodes and series not in still),
+        gpu.GPU_ENERGY.name: lambda series: series.target in nodes,
+        host.SYSTEM_ENERGY.name: lambda series: series.target in nodes and energy(series),
+    }
+    return lambda series: (test := tests.get(series.metric)) is not None and test(series)
 
-    def wanted(series: Series) -> bool:
-        if series.metric in counted:
-            return subject.owns(series)
-        if series.metric in moving:
-            return series.target in nodes and series not in still
-        return series.target in nodes and (series.metric == gpu.GPU_ENERGY.name or energy(series))
 
-    return wanted
+def _tokens(subject: Subject, reader: Reader, start_ms: float, end_ms: float) -> float:
+    """Output tokens of the engines between two instants, NaN where none of them counts them."""
+    span = int(start_ms), int(end_ms)
+    ends = reader.ends(names((engine.GENERATION_TOKENS,)), *span, subject.targets).select(subject.owns)
+    known = [value for value in increase(ends, *span).tolist() if value == value]
+    return sum(known) if known else float("nan")
 
 
 def _whole_machine(metric: Metric) -> Callable[[Series], bool]:
@@ -238,18 +214,3 @@ def _took_part(subject: Subject, machines: Machines) -> dict[str, str]:
     if subject.chosen is not None:
         return dict.fromkeys(sorted(subject.chosen), "named by hand")
     return machines.evidence.told()
-
-
-def _only(frame: Frame, wanted: Callable[[Series], bool]) -> Frame:
-    """The wanted rows; the same frame where that is all of them, since a copy of a cluster's samples takes its time."""
-    rows = [row for row, series in enumerate(frame.series) if wanted(series)]
-    return frame if len(rows) == len(frame.series) else frame.take(rows)
-
-
-def _read(frame: Frame) -> Frame:
-    """The ticks at which any of the targets was read."""
-    read = (frame.at_ms == frame.at_ms).any(axis=0)
-    if read.all():
-        return frame
-    values, at_ms, breaks = frame.values[:, read], frame.at_ms[:, read], frame.breaks[:, read]
-    return Frame(frame.ticks[read], frame.series, values, at_ms, breaks, frame.gap_ms)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from runs import energy, fabric, latency, nodes, phases, quality, requests, speculation, speed
 from runs.entries import Section
-from runs.machines import READINGS
 from runs.reader import Reader
+from runs.slices import READINGS
 from runs.stretch import Stretch, load
 from runs.subject import Subject
 
@@ -28,7 +28,7 @@ PARTS: tuple[Callable[[Stretch], Section], ...] = (
 def summarise(subject: Subject, reader: Reader, readings: int = READINGS) -> tuple[Section, ...]:
     """The summary of a stretch. The same function serves a whole run and any part of it.
 
-    readings: of the nodes that are in memory at once; what is made of more is added up, and comes to the same.
+    readings: that are in memory at once; what is made of more is added up, and comes to the same.
     A section that has nothing to say (no speculative decoding) has no entries.
     """
     stretch = load(subject, reader, readings)

@@ -1,4 +1,4 @@
-"""How well targets were watched over a stretch that is read slice by slice: as `runs.coverage` says of one frame."""
+"""How well targets were watched over a stretch, added up slice by slice."""
 
 from __future__ import annotations
 

@@ -223,10 +223,10 @@ class MarksMoved:
 
 @dataclass(frozen=True, slots=True)
 class PartsMoved:
-    """Parts of a run whose kind begins so go to another run."""
+    """Parts of a run whose kind begins so go to another run. to: None, they are gone."""
 
     run: int
-    to: int
+    to: int | None
     prefix: str
 
 

@@ -122,9 +122,10 @@ class RunWriter:
 
     def _move_parts(self, connection: Connection, moved: PartsMoved) -> None:
         chosen = and_(PART.run == moved.run, PART.kind.startswith(moved.prefix, autoescape=True))
-        found = connection.execute(select(PART.kind, PART.revision, PART.data).where(chosen))
-        if rows := [{**one._mapping, "run": moved.to} for one in found]:
-            connection.execute(self._part, rows)
+        if moved.to is not None:
+            found = connection.execute(select(PART.kind, PART.revision, PART.data).where(chosen))
+            if rows := [{**one._mapping, "run": moved.to} for one in found]:
+                connection.execute(self._part, rows)
         connection.execute(delete(schema.run_part).where(chosen))
 
 

@@ -3,20 +3,21 @@ line ask the same."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from dashboard.api.parameters import ParameterError
-from dashboard.api.run_answers import order
+from dashboard.api.run_answers import known, order
 from dashboard.run_numbers import RunNumbers
 from dashboard.sources import Sources
 from exchange.benchmarks import beside, match
 from exchange.benchmarks.record import PART, Benchmark, Overlay
+from pipeline import orders
 from runs.entries import Section
 from runs.model import Run
-from runs.stretch import names
+from runs.rows import names
 from storage.records import RunFilter
 from telemetry.catalog import engine
 from telemetry.counters import increase
@@ -26,7 +27,7 @@ AROUND_MS = 15 * 3_600_000
 """How far a run may be from a time whose zone is not known."""
 BY_HAND = "named by hand"
 TIMELESS = "{}: it does not tell when it was measured; name its run, or keep it apart"
-HELD = "{}: it is there already, with run {} ({}){}"
+HELD = "{0}: it is there already, with run {1} ({2}); to lay it over another, move it (runs move {1} ID)"
 SEVERAL = "{}: it fits several runs, name one of them: {}"
 
 
@@ -71,11 +72,11 @@ def bring(sources: Sources, numbers: RunNumbers, benchmark: Benchmark, wish: Wis
 
     ParameterError with a sentence, and the runs to choose from, where that is not clear.
     """
-    known = sources.store.runs_with(PART + benchmark.key)
-    if known and wish.run is None:
-        return {"run": known[0], "new": False, "how": "it is there already", "error": None, "applied": 0}, 200
-    if known and wish.run not in known:
-        raise ParameterError(_held(sources, benchmark, known[0]), 409)
+    owners = sources.store.runs_with(PART + benchmark.key)
+    if owners and wish.run is None:
+        return {"run": owners[0], "new": False, "how": "it is there already", "error": None, "applied": 0}, 200
+    if owners and wish.run not in owners:
+        raise ParameterError(_held(sources, benchmark, owners[0]), 409)
     found = None if wish.apart else _choose(sources, benchmark, wish.run)
     given: dict[str, Any] = {"kind": "benchmark", "record": benchmark.to_json()}
     if found is None:
@@ -89,12 +90,46 @@ def bring(sources: Sources, numbers: RunNumbers, benchmark: Benchmark, wish: Wis
     return {**told, "run": owners[-1] if owners else None, "new": found is None, "how": how}, status
 
 
+def moved(sources: Sources, numbers: RunNumbers, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The order that moves a result: {run, to, key} with the result as it lies over the other run.
+
+    key may be left out where the run has one result; to is None where it is to be kept apart.
+    """
+    try:
+        number, to = orders.number("run", given.get("run")), orders.maybe(orders.number)("to", given.get("to"))
+    except ValueError as error:
+        raise ParameterError(f"{error}.") from error
+    run = known(sources.store, number)
+    benchmark = _one_of(sources, run, given.get("key"))
+    if to == run.id or (to is None and run.by == "benchmark"):
+        raise ParameterError(f"Run {run.id} has this result already{'' if to else ', and nothing else'}.", 409)
+    placed: tuple[int | None, int | None] = (None, None)
+    if to is None:
+        benchmark = replace(benchmark, overlay=None)
+        placed = match.placed(benchmark, zone_ms(benchmark)) or _now(sources)
+    else:
+        benchmark = _overlaid(numbers, benchmark, _named(sources, benchmark, to, sources.now_ms()))
+    told = {"key": benchmark.key, "record": benchmark.to_json(), "start_ms": placed[0], "end_ms": placed[1]}
+    return {**given, "to": to, **told}
+
+
+def _one_of(sources: Sources, run: Run, key: object) -> Benchmark:
+    """A run's result of this key, or its only one."""
+    found = {one.key: one for one in of_run(sources, run)}
+    if not found:
+        raise ParameterError(f"Run {run.id} has no result of a benchmark.", 409)
+    if key is None and len(found) == 1:
+        return next(iter(found.values()))
+    if key not in found:
+        listed = ", ".join(f"{key} ({one.file or one.tool})" for key, one in found.items())
+        raise ParameterError(f"Run {run.id} has several results, or not this one: name one of {listed}.", 409)
+    return found[str(key)]
+
+
 def _held(sources: Sources, benchmark: Benchmark, number: int) -> str:
-    """Why a result cannot belong to another run: it is kept once."""
+    """Why a result cannot come to another run: it is kept once."""
     run = sources.store.run(number)
-    alone = run is not None and run.by == "benchmark"
-    how = f"; to lay it over another, delete that one first (runs delete {number})" if alone else ""
-    return HELD.format(benchmark.file or benchmark.tool, number, "" if run is None else run.name, how)
+    return HELD.format(benchmark.file or benchmark.tool, number, "" if run is None else run.name)
 
 
 def _now(sources: Sources) -> tuple[int, int]:
@@ -121,9 +156,7 @@ def _choose(sources: Sources, benchmark: Benchmark, number: int | None) -> match
 
 def _named(sources: Sources, benchmark: Benchmark, number: int, now: int) -> match.Fit:
     """A run that people name: the stretch is found as ever, else it is all of it."""
-    run = sources.store.run(number)
-    if run is None:
-        raise ParameterError(f"There is no run {number}.", 404)
+    run = known(sources.store, number)
     if not run.own:
         raise ParameterError(f"Run {number} has no telemetry here.", 409)
     found = match.fits(benchmark, [run], Counted(sources), now, zone_ms(benchmark), any_model=True)

@@ -8,6 +8,7 @@ from dashboard.api import parameters
 from dashboard.api.benchmark_answers import Wish, answers, bring
 from dashboard.api.parameters import ParameterError
 from dashboard.api.routes import answer, arguments
+from dashboard.api.run_answers import known
 from dashboard.run_numbers import RunNumbers
 from dashboard.sources import Sources
 from exchange.benchmarks import reading
@@ -34,7 +35,4 @@ def register(routes: Blueprint, sources: Sources, numbers: RunNumbers) -> None:
     @routes.get("/runs/<int:number>/benchmarks")
     def get_benchmarks(number: int) -> Response:
         arguments(())
-        run = sources.store.run(number)
-        if run is None:
-            raise ParameterError(f"There is no run {number}.", 404)
-        return answer({"benchmarks": answers(sources, numbers, run)})
+        return answer({"benchmarks": answers(sources, numbers, known(sources.store, number))})

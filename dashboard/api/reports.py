@@ -9,28 +9,22 @@ from flask import Blueprint, Response, request
 from dashboard.api import parameters
 from dashboard.api.parameters import ParameterError
 from dashboard.api.routes import answer, arguments
+from dashboard.api.run_answers import known
 from dashboard.process import WebProcess
 from dashboard.report import made, page
 from exchange.bundle import MOST_PACKED, SUFFIX
-from runs.model import Run
 
 
 def register(routes: Blueprint, process: WebProcess) -> None:
     """Add `/runs/ID/report.html`, `/runs/ID/report.md`, `/runs/ID/bundle` and `POST /runs/bundle`."""
     sources, numbers = process.sources, process.run_numbers
 
-    def known(number: int) -> Run:
-        run = sources.store.run(number)
-        if run is None:
-            raise ParameterError(f"There is no run {number}.", 404)
-        return run
-
     def wanted() -> bool:
         given = arguments(("anonymous",))
         return "anonymous" in given and parameters.flag("anonymous", given["anonymous"])
 
     def report(number: int, form: str) -> Response:
-        nameless, run = wanted(), known(number)
+        nameless, run = wanted(), known(sources.store, number)
         found = made.told(sources, numbers, run, process.version, nameless=nameless)
         return _file(made.report(form, found), made.FORMS[form], made.file_name(run, form))
 
@@ -40,7 +34,7 @@ def register(routes: Blueprint, process: WebProcess) -> None:
 
     @routes.get("/runs/<int:number>/bundle")
     def get_bundle(number: int) -> Response:
-        nameless, run = wanted(), known(number)
+        nameless, run = wanted(), known(sources.store, number)
         found = made.told(sources, numbers, run, process.version, nameless=nameless)
         try:
             data = made.bundle(sources, run, found, nameless=nameless)

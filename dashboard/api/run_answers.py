@@ -16,6 +16,7 @@ from dashboard.sources import Sources
 from pipeline import orders
 from runs.model import Run
 from storage.records import RunFilter
+from storage.store import Store
 
 KNOWN = ("deployment", "state", "baseline", "pinned", "tag", "label", "text", "start", "end", "limit", "offset")
 DEFAULT_LIMIT, MOST = 1_000, 10_000
@@ -25,6 +26,14 @@ WAIT_S, LOOK_S = 4.0, 0.05
 MOST_AT_ONCE = 1_000
 """Runs that one request may be about."""
 SILENT = "The collector has not carried this out yet: it is busy, or does not run."
+
+
+def known(store: Store, number: int) -> Run:
+    """A run; ParameterError where there is none of this number."""
+    run = store.run(number)
+    if run is None:
+        raise ParameterError(f"There is no run {number}.", 404)
+    return run
 
 
 def run_json(run: Run) -> dict[str, Any]:

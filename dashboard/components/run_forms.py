@@ -32,9 +32,20 @@ def form(kind: str, run: int, *parts: str, button: str, ask: str = "", then: str
     )
 
 
-def entry(name: str, label: str, value: str = "", example: str = "", how: str = "text", base: int | None = None) -> str:
-    """A labelled line of text. how: what the script makes of it; base: the instant that it counts from."""
+def entry(
+    name: str,
+    label: str,
+    value: str = "",
+    example: str = "",
+    how: str = "text",
+    base: int | None = None,
+    *,
+    needed: bool = False,
+) -> str:
+    """A labelled line of text. how: what the script makes of it; base: the instant that it counts from; needed: a
+    whole number that must be there."""
     since = "" if base is None else f' data-base="{base}"'
+    since += ' required inputmode="numeric" pattern="[1-9][0-9]{0,8}"' if needed else ""
     return (
         f'<label><span class="label">{escape(label)}</span><input name="{escape(name)}" value="{escape(value)}" '
         f'placeholder="{escape(example)}" data-as="{how}"{since} autocomplete="off"></label>'

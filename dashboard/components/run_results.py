@@ -9,6 +9,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.components.run_entries import value
+from dashboard.components.run_forms import entry, fixed, form
 from dashboard.components.table import Row, pairs, panel, table
 from exchange.benchmarks.beside import apart
 
@@ -16,12 +17,12 @@ LEFT_OUT = ("_std", "_median")
 """Ends the keys of numbers that are kept, and would only make the page long."""
 
 
-def results(found: Sequence[Mapping[str, Any]]) -> list[Component]:
-    """A panel per result."""
-    return [_result(one) for one in found]
+def results(run: Mapping[str, Any], found: Sequence[Mapping[str, Any]]) -> list[Component]:
+    """A panel per result of a run."""
+    return [_result(run, one) for one in found]
 
 
-def _result(one: Mapping[str, Any]) -> Component:
+def _result(run: Mapping[str, Any], one: Mapping[str, Any]) -> Component:
     where = one["overlay"]["how"] if one["overlay"] is not None else "there is no telemetry of its minutes"
     parts: list[Component] = [html.P(f"{one['file'] or 'imported'}: {where}", className="note")]
     tool = one["tool"]
@@ -36,7 +37,20 @@ def _result(one: Mapping[str, Any]) -> Component:
         parts.append(table(("Only the client tells", "Value", "Note"), rows, f"{tool}, the client alone", "results"))
     if one["protocol"]:
         parts.append(html.Details([html.Summary("How it was measured"), pairs(sorted(one["protocol"].items()))]))
+    if run["by"] != "foreign":
+        parts.append(html.Details([html.Summary("It belongs elsewhere …"), _moves(run, one["key"])]))
     return panel(f"Benchmark: {one['tool']}", *parts)
+
+
+def _moves(run: Mapping[str, Any], key: str) -> Component:
+    """Where else a result can go. A run that was nothing but the result is gone then."""
+    number, own, which = run["id"], run["by"] != "benchmark", fixed("key", key, "text")
+    to = entry("to", "Number of its run", "", "7", "json", needed=True)
+    forms = [form("move", number, which, to, button="Move it there", then="" if own else "/runs")]
+    if own:
+        ask = "Keep this result as a run of its own, without telemetry?"
+        forms.append(form("move", number, which, fixed("to", "null"), button="Keep it apart", ask=ask))
+    return html.Div(forms, className="orders typed")
 
 
 def _pair(pair: Mapping[str, Any]) -> Row:

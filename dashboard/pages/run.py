@@ -221,7 +221,7 @@ def rest(found: Answer, where: Mapping[str, str]) -> list[Component]:
     """What stands below it: every number, what can be done, what it ran on, what happened. where: as of a fragment."""
     run, summary = found["run"], found["summary"]
     each = nodes(summary)
-    parts = [*results(found.get("benchmarks", ())), *([each] if each is not None else [])]
+    parts = [*results(run, found.get("benchmarks", ())), *([each] if each is not None else [])]
     parts.append(panel("Marks and events", marks(found["marks"])))
     ran_on = panel("Ran on", fingerprint(found["fingerprint"]))
     published = references(found.get("references", ()), [measured(run["name"], summary)])

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
-from cli import logs
+from cli import console, logs
+from cli.main import main
+from tests.web.world import World
+
+Do = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(autouse=True)
@@ -20,3 +24,19 @@ def loggers() -> Iterator[None]:
     root.handlers[:] = kept[1]
     for logger, level in zip(noisy, kept[2], strict=True):
         logger.setLevel(level)
+
+
+@pytest.fixture
+def do(
+    request: pytest.FixtureRequest, world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Do:
+    """Run the module's `COMMAND` at the world's present: (exit status, output, complaints)."""
+    monkeypatch.setattr(console, "now_ms", lambda: world.now)
+    command = request.module.COMMAND
+
+    def run_command(*words: str) -> tuple[int, str, str]:
+        status = main([command, *words, "--store", world.url])
+        said = capsys.readouterr()
+        return status, said.out, said.err
+
+    return run_command

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-import cli.alerts
-from cli.main import main
 from dashboard.api import alert_answers
+from tests.cli.conftest import Do
 from tests.web.alert_world import collecting, raise_alerts
 from tests.web.world import World
 
-Do = Callable[..., tuple[int, str, str]]
+COMMAND = "alerts"
 
 
 @pytest.fixture
@@ -24,19 +23,6 @@ def world(tmp_path: Path) -> Iterator[World]:
     raise_alerts(found)
     yield found
     found.close()
-
-
-@pytest.fixture
-def do(world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Do:
-    """Run the command at the world's present: (exit status, output, complaints)."""
-    monkeypatch.setattr(cli.alerts, "_now", lambda: world.now)
-
-    def run_command(*words: str) -> tuple[int, str, str]:
-        status = main(["alerts", *words, "--store", world.url])
-        said = capsys.readouterr()
-        return status, said.out, said.err
-
-    return run_command
 
 
 def test_lists_and_shows(do: Do) -> None:

@@ -117,6 +117,28 @@ def script(text: str) -> list[str]:
     return [sys.executable, "-c", text]
 
 
+def test_a_result_is_moved(collected: World, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(collected, "import", put("bench.json", packed(result()))) == 0
+    capsys.readouterr()
+    assert call(collected, "runs", "move", "1") == 2
+    assert "name the run that the result belongs to, or say --apart" in capsys.readouterr().err
+    assert call(collected, "runs", "move", "1", "--apart", "--key", "other") == 2
+    assert "Run 1 has several results, or not this one" in capsys.readouterr().err
+    assert call(collected, "runs", "move", "1", "--apart") == 0
+    assert owners(collected) == {3: 1}
+    assert call(collected, "runs", "move", "3", "1", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["error"] is None
+    assert owners(collected) == {1: 1}
+
+
+def owners(world: World) -> dict[int, int]:
+    """How many results each run has that has any."""
+    kept = open_store(world.url, writer=False, now_ms=0)
+    counts = {run.id: len(kept.run_parts_of(run.id, "benchmark:")) for run in kept.runs()}
+    kept.close()
+    return {number: count for number, count in counts.items() if count}
+
+
 def written(**changed: Any) -> str:
     """A command that writes a result and ends with 7."""
     text = packed(results.vllm(**changed)).decode()

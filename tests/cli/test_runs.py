@@ -14,10 +14,11 @@ from cli.main import main
 from dashboard.api import run_answers
 from runs.model import Mark, Measured, Run
 from storage.records import Batch, RunMark
+from tests.cli.conftest import Do
 from tests.web.test_runs import collecting, keep, run
 from tests.web.world import World, tick
 
-Do = Callable[..., tuple[int, str, str]]
+COMMAND = "runs"
 
 
 @pytest.fixture
@@ -28,19 +29,6 @@ def world(tmp_path: Path) -> Iterator[World]:
     keep(found, run(1, 10, 30, tags=("good",), labels={"drafts": "7"}), run(2, 40, None))
     yield found
     found.close()
-
-
-@pytest.fixture
-def do(world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Do:
-    """Run the command at the world's present: (exit status, output, complaints)."""
-    monkeypatch.setattr(cli.runs, "_now", lambda: world.now)
-
-    def run_command(*words: str) -> tuple[int, str, str]:
-        status = main(["runs", *words, "--store", world.url])
-        said = capsys.readouterr()
-        return status, said.out, said.err
-
-    return run_command
 
 
 def stored(world: World, number: int) -> Run:

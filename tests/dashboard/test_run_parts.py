@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from dashboard.components.run_nodes import stand_out
+from dashboard.components.run_results import results
+from dashboard.layout.static import render
 from dashboard.pages.run import HEADLINES, headlines
 from tests.dashboard.parts import attribute, text, walk
 
@@ -38,3 +40,24 @@ def test_a_key_number_has_a_short_name_and_tells_the_whole_one(section: str, key
     assert len(name) <= 18, "more is cut off in an eighth of the page"
     bare = headlines([{"key": section, "entries": [entry | {"definition": ""}]}])
     assert any(attribute(part, "title") == "The whole name" for part in walk(bare))
+
+
+RESULT = {"key": "abc", "tool": "vllm bench serve", "file": "x.json", "overlay": None, "beside": [], "rest": []}
+
+
+@pytest.mark.parametrize(
+    ("by", "moves", "then"),
+    [
+        ("found", ['name="to" value=""', 'name="to" value="null"'], False),
+        ("foreign", [], False),
+        ("benchmark", ['name="to" value=""'], True),
+    ],
+)
+def test_a_result_offers_where_else_it_may_go(by: str, moves: list[str], then: bool) -> None:
+    """What came with a bundle stays with it; what was kept apart can only go to a run, and is no run then."""
+    shown = render(results({"id": 4, "by": by}, [RESULT | {"protocol": {}}]), {})
+    assert shown.count('data-run-order="move" data-run="4"') == len(moves)
+    assert shown.count('<input type="hidden" name="key" value="abc" data-as="text">') == len(moves)
+    assert [one in shown for one in moves] == [True] * len(moves)
+    assert ('data-then="/runs"' in shown) == then
+    assert ('required inputmode="numeric" pattern="[1-9][0-9]{0,8}"' in shown) == bool(moves)

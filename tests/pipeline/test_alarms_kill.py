@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import os
 import random
-import signal
-import subprocess
-import sys
-import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,10 +12,9 @@ import pytest
 from alerts.record import standings_of
 from storage.store import Store, open_store
 from telemetry.catalog import gpu
+from tests.pipeline.killed import INTERVAL_S, Asked, collector, lives
 from tests.pipeline.served import serving
-from tests.pipeline.test_kill import PATIENCE_S, ROOT
 
-INTERVAL_S = 0.1
 PAGE = f'tachograph_{gpu.GPU_TEMPERATURE.name}{{{{gpu="0"}}}} {{}}\n'
 HOT_SCRAPES, COOL_SCRAPES = 9, 9
 """The rule wants 0.4 s either way."""
@@ -30,34 +25,12 @@ RULES = {
 }
 
 
-class Wave:
+class Wave(Asked):
     """A GPU that is hot for a few scrapes, and then cool for a few."""
 
-    def __init__(self) -> None:
-        self.asked = 0
-
-    def answer(self, where: str) -> tuple[int, bytes]:
-        if where != "/metrics":
-            return 404, b""
-        self.asked += 1
+    def page(self) -> str:
         hot = self.asked % (HOT_SCRAPES + COOL_SCRAPES) < HOT_SCRAPES
-        return 200, PAGE.format(86.0 if hot else 60.0).encode()
-
-
-def collector(path: Path, url: str) -> subprocess.Popen[bytes]:
-    code = (
-        "from pipeline.collector import run; from pipeline.config import *;"
-        f"run(CollectorConfig({str(path)!r}, (TargetConfig('head', {url!r}, TargetKind.NODE),), (), "
-        f"interval_s={INTERVAL_S}, alerts={RULES!r}))"
-    )
-    return subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stderr=subprocess.DEVNULL)
-
-
-def wait_for(wave: Wave, scrapes: int) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while wave.asked < scrapes:
-        assert time.monotonic() < deadline, "the collector does not ask"
-        time.sleep(0.005)
+        return PAGE.format(86.0 if hot else 60.0)
 
 
 def check(store: Store) -> int:
@@ -79,12 +52,7 @@ def kill_and_look(path: Path, times: int, seed: int) -> int:
     chance, wave, found = random.Random(seed), Wave(), 0
     with serving(wave.answer) as url:
         for _ in range(times):
-            with collector(path, url) as process:
-                try:
-                    wait_for(wave, wave.asked + 12)
-                    time.sleep(chance.uniform(0, 8 * INTERVAL_S))
-                finally:
-                    os.kill(process.pid, signal.SIGKILL)
+            lives(partial(collector, path, url, rules=RULES), wave, 12, chance.uniform(0, 8 * INTERVAL_S))
             store = open_store(str(path), writer=False, now_ms=0)
             found = check(store)
             store.close()

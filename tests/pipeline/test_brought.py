@@ -122,6 +122,29 @@ def test_results_of_both_halves_are_of_the_whole(store: Store) -> None:
     assert store.run_parts_of(5, "") == {}
 
 
+def test_a_result_goes_to_another_run_once(store: Store) -> None:
+    other = reading.read(packed(results.vllm(total_output_tokens=5)), "y.json")[0]
+    store.commit(Batch(runs=[Run(4, "Kimi-K3", "x", 0, 9), Run(5, "Kimi-K3", "y", 10, 19)]), 0)
+    ask(store, ("benchmark", {"run": 4, "record": RECORD}), ("benchmark", {"run": 4, "record": other.to_json()}))
+    assert ask(store, ("move", {"run": 4, "to": 5, "key": KEY, "record": RECORD})) == [None]
+    assert set(store.run_parts_of(4, PART)) == {PART + other.key}
+    assert store.run_parts_of(5, PART) == {PART + KEY: RECORD}
+    assert ask(store, ("move", {"run": 5, "to": 9, "key": KEY, "record": RECORD})) == ["there is no run 9"]
+
+
+def test_a_result_that_leaves_its_run_is_one(store: Store) -> None:
+    store.commit(Batch(runs=[Run(4, "Kimi-K3", "x", 0, 9)]), 0)
+    ask(store, ("benchmark", {"run": 4, "record": RECORD}))
+    order = {"run": 4, "key": KEY, "record": RECORD, "start_ms": 5_000, "end_ms": 25_000}
+    assert ask(store, ("move", order)) == [None]
+    assert store.run_parts_of(4, PART) == {}
+    assert store.runs_with(PART + KEY) == [5]
+    assert ask(store, ("move", {"run": 5, "to": 4, "key": KEY, "record": RECORD})) == [None]
+    assert ([run.id for run in store.runs()], store.runs_with(PART + KEY)) == ([4], [4])
+    assert ask(store, alone()) == [None]
+    assert store.runs_with(PART + KEY) == [4, 6], "numbers are never given twice"
+
+
 def test_parts_are_told_by_the_beginning_of_their_kind(store: Store) -> None:
     store.commit(Batch(runs=[Run(4, "Kimi-K3", "x", 0, 9)]), 0)
     ask(store, ("benchmark", {"run": 4, "record": RECORD}))
@@ -177,6 +200,8 @@ def test_what_can_be_done_to_which() -> None:
         assert refusal(foreign, kind) == "this run has no samples here: it came from another installation"
     for kind in ("rename", "label", "tag", "note", "measured", "delete", "benchmark"):
         assert refusal(alone_, kind) == refusal(foreign, kind) == ""
+    assert refusal(own, "move") == refusal(alone_, "move") == ""
+    assert refusal(foreign, "move") == "what came with a run of another installation stays with it"
     assert [one.own for one in (own, hand, alone_, foreign)] == [True, True, False, False]
 
 
@@ -191,4 +216,5 @@ def test_a_bundle_is_not_checked_again_in_the_tick() -> None:
     assert order["bundle"]["key"] == Bundle.from_json(CONTENT).key
     brought = bundle_run(3, order, 5)
     assert Bundle.checked(order["bundle"]) == Bundle.from_json(CONTENT)
-    assert {one.kind for one in brought.parts} == {*CONTENT["parts"], origin_part(order["bundle"]["key"])}
+    own = {origin_part(order["bundle"]["key"]), digest.SPARK}
+    assert {one.kind for one in brought.parts} == {*CONTENT["parts"], *own}

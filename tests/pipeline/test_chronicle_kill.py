@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import random
-import signal
 import subprocess
 import time
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,8 +15,8 @@ from pipeline.digest import SUMMARY
 from pipeline.settle import LATE_MS, Settler
 from runs.model import Run
 from storage.store import open_store
+from tests.pipeline.killed import Asked, collector, kill, lives, wait_for
 from tests.pipeline.served import serving
-from tests.pipeline.test_kill import collector, wait_for
 
 PAGE = (
     'vllm:generation_tokens_total{{engine="0",model_name="org/m"}} {tokens}\n'
@@ -30,18 +29,16 @@ SEEN = 2
 """Scrapes after which a collector has seen what the engine does now."""
 
 
-class Working:
+class Working(Asked):
     """An engine that makes ten tokens between two scrapes, while it is busy."""
 
     def __init__(self) -> None:
-        self.asked, self.tokens, self.busy = 0, 0, True
+        super().__init__()
+        self.tokens, self.busy = 0, True
 
-    def answer(self, where: str) -> tuple[int, bytes]:
-        if where != "/metrics":
-            return 404, b""
-        self.asked += 1
+    def page(self) -> str:
         self.tokens += 10 * self.busy
-        return 200, PAGE.format(tokens=self.tokens, running=int(self.busy)).encode()
+        return PAGE.format(tokens=self.tokens, running=int(self.busy))
 
 
 @pytest.mark.live
@@ -49,11 +46,7 @@ def test_one_run_whatever_is_killed(tmp_path: Path) -> None:
     chance, working, path = random.Random(5), Working(), tmp_path / "store.db"
     with serving(working.answer) as url:
         for _ in range(6):
-            process = collector(path, url, kind="ENGINE")
-            wait_for(working, working.asked + SCRAPES)
-            time.sleep(chance.uniform(0, 0.2))
-            os.kill(process.pid, signal.SIGKILL)
-            process.wait()
+            lives(partial(collector, path, url, kind="ENGINE"), working, SCRAPES, chance.uniform(0, 0.2))
     store = open_store(str(path), writer=False, now_ms=0)
     runs, (state,) = store.runs(), store.detectors()
     store.close()
@@ -73,11 +66,11 @@ def kill_at_edges(path: Path, kills: int, seed: int) -> list[Run]:
         for number in range(kills):
             working.busy = number % 2 == 0
             time.sleep(chance.uniform(0, 2) if working.busy else chance.uniform(SILENCE_S - 1, SILENCE_S + 1.5))
-            end(process)
+            kill(process)
             process = started(path, url, working, SEEN if working.busy else SEEN + round(SILENCE_S))
         working.busy = False
         wait_for(working, working.asked + SEEN + round(SILENCE_S))
-        end(process)
+        kill(process)
     return settled(path)
 
 
@@ -86,11 +79,6 @@ def started(path: Path, url: str, working: Working, scrapes: int) -> subprocess.
     process = collector(path, url, kind="ENGINE", silence_s=SILENCE_S)
     wait_for(working, working.asked + scrapes + 1)
     return process
-
-
-def end(process: subprocess.Popen[bytes]) -> None:
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
 
 
 def settled(path: Path) -> list[Run]:

@@ -13,9 +13,9 @@ from pipeline.tail import Tail
 from storage.store import open_store
 from telemetry.catalog import cluster, engine
 from telemetry.counters import active_windows
+from tests.pipeline.killed import collector
 from tests.pipeline.replay import recording
 from tests.pipeline.served import serving
-from tests.pipeline.test_kill import collector
 
 
 class Recording:

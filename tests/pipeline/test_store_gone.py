@@ -14,9 +14,10 @@ from pipeline.upkeep import STORE_EVERY_S, Upkeep
 from storage.errors import StoreGone
 from storage.store import open_store
 from telemetry.catalog import memory
+from tests.pipeline.killed import INTERVAL_S, ROOT, wait_for
 from tests.pipeline.served import serving
 from tests.pipeline.stage import Stage
-from tests.pipeline.test_kill import INTERVAL_S, ROOT, Counted, wait_for
+from tests.pipeline.test_kill import Counted
 
 
 def test_the_job_tells_of_it_and_nothing_is_written_meanwhile(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from runs.compare.cells import cut
+from runs.compare.cutting import cut
 from runs.subject import Member
 from telemetry.catalog import engine as catalog
 from telemetry.model import Metric, Series, part

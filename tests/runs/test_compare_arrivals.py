@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from runs.compare.arrivals import Limit, load
-from runs.compare.cells import LINES, Cells, stirring
+from runs.compare.cells import LINES, Cells
+from runs.compare.cutting import stirring
 from tests.runs import compare_worlds as worlds
 
 STEP_S = 0.05

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runs.compare.cells import Cells, checked, cut, stirring
+from runs.compare.cells import Cells, checked
+from runs.compare.cutting import cut, stirring
 from runs.subject import Member
 from telemetry.catalog import engine
 from telemetry.model import part

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from runs.coverage import Coverage, coverage, touched
+from runs.coverage import Coverage, touched
 from runs.entries import Entry, Number, Section, find, known
 from runs.model import Run
 from runs.subject import Member, Subject
+from runs.watch import Watch
 from storage.records import Event
 from telemetry.catalog import engine as catalog
 from telemetry.catalog import gpu
-from telemetry.frame import empty
+from telemetry.frame import Frame, empty
 from telemetry.model import Series, Unit
 from tests.runs.answers import entry, value
 from tests.runs.worlds import World, at, engine, node, ramp
@@ -58,6 +59,13 @@ def test_events() -> None:
     assert value(world(events=events).summary(10, 45), "quality.events") == 2
 
 
+def coverage(frame: Frame, start_ms: int, end_ms: int) -> Coverage:
+    """Of the head."""
+    watch = Watch(start_ms, end_ms)
+    watch.add(frame, start_ms, end_ms)
+    return watch.coverage("head")
+
+
 @pytest.mark.parametrize(
     ("start", "end", "gaps"),
     [
@@ -73,22 +81,22 @@ def test_events() -> None:
     ],
 )
 def test_gaps_are_cut_to_the_stretch(start: float, end: float, gaps: list[tuple[float, float]]) -> None:
-    (found,) = coverage(world(unread={"head": range(10, 20)}).frame(), ["head"], at(start), at(end))
+    found = coverage(world(unread={"head": range(10, 20)}).frame(), at(start), at(end))
     assert [((low - at(0)) / 1000, (high - at(0)) / 1000) for low, high in found.gaps] == gaps
 
 
 def test_a_target_of_which_there_is_nothing() -> None:
-    assert coverage(empty(), ["head"], at(0), at(10)) == [Coverage("head", 0, 0, ((at(0), at(10)),), ())]
-    assert coverage(empty(), ["head"], at(10), at(10)) == [Coverage("head", 0, 0, (), ())]
+    assert coverage(empty(), at(0), at(10)) == Coverage("head", 0, 0, ((at(0), at(10)),), ())
+    assert coverage(empty(), at(10), at(10)) == Coverage("head", 0, 0, (), ())
 
 
 def test_restarts_of_the_stretch_only() -> None:
-    (found,) = coverage(world(breaks={"head": [10, 20, 30]}).frame(), ["head"], at(10), at(30))
+    found = coverage(world(breaks={"head": [10, 20, 30]}).frame(), at(10), at(30))
     assert found.restarts == (at(20), at(30))
 
 
 def test_expected_readings_follow_the_interval() -> None:
-    (found,) = coverage(World(61, ROWS, interval_s=5).frame(), ["head"], at(0), at(60))
+    found = coverage(World(61, ROWS, interval_s=5).frame(), at(0), at(60))
     assert (found.present, found.expected) == (13, 13)
 
 

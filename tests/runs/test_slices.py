@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from runs.entries import Section
-from runs.machines import HOUR_MS, slices, walk
-from runs.stretch import load, names
+from runs.rows import names
+from runs.slices import HOUR_MS, slices, walk
+from runs.stretch import load
 from runs.subject import Subject
 from runs.summary import summarise
 from telemetry.catalog import engine as catalog

@@ -66,10 +66,18 @@ def test_a_gap_over_the_start_counts_from_the_reading_before() -> None:
         assert value(found, "energy.energy_per_token") == pytest.approx(6)
 
 
-def test_a_reading_too_long_before_has_no_tokens_beside_it() -> None:
-    """It counts since second 20, engines are read from a minute before second 200 on."""
+def test_a_reading_of_long_before_has_its_tokens_beside_it() -> None:
+    """It counts since second 20: 20 W and ten tokens a second from then on, however far before the stretch."""
     found = world(COUNTED, gpu.GPU_ENERGY, seconds=261, unread={B: range(21, 230)}).summary(200)
     assert value(found, "energy.power_mean") == pytest.approx(60)
+    assert value(found, "energy.energy_per_token") == pytest.approx(4 + 2)
+
+
+def test_no_token_came_while_a_node_was_watched() -> None:
+    """The second node is watched for the last 20 s, and no token came in those."""
+    rows = {engine(catalog.GENERATION_TOKENS): ramp((40, 10), (20, 0))}
+    rows |= {node(name, gpu.GPU_ENERGY): ramp((60, 40)) for name in (A, B)}
+    found = World(SECONDS, rows, nodes=(A, B), chosen=(A, B), unread={B: range(40)}).summary()
     told = entry(found, "energy.energy_per_token")
     assert (told.value, told.note) == (None, "no output token is known to have come while a node was watched")
 

@@ -77,21 +77,83 @@ def test_a_result_is_kept_once_whatever_run_is_named(web: Web) -> None:
         assert send(web, packed(result()), "&run=1")["results"][0]["run"] == 1
         for number in (3, 4):
             refused = send(web, packed(result()), f"&run={number}", 409)["error"]
-            assert refused == "bench.json: it is there already, with run 1 (Kimi-K3 #1)"
+            assert refused == (
+                "bench.json: it is there already, with run 1 (Kimi-K3 #1); to lay it over another, move it "
+                "(runs move 1 ID)"
+            )
     assert [len(web.get(f"runs/{number}/benchmarks")["benchmarks"]) for number in (1, 3, 4)] == [1, 0, 0]
 
 
-def test_a_result_that_was_kept_apart_makes_room_for_a_run(web: Web) -> None:
+def move(web: Web, status: int = 200, **given: Any) -> Any:
+    answer = web.client.post("/api/v1/runs/commands", json={"kind": "move", **given})
+    assert answer.status_code == status, answer.text
+    return answer.json
+
+
+def results_of(web: Web, *runs: int) -> list[int]:
+    return [len(web.get(f"runs/{number}/benchmarks")["benchmarks"]) for number in runs]
+
+
+def test_a_result_that_was_kept_apart_is_moved_to_its_run(web: Web) -> None:
     with collecting(web.world):
         number = send(web, packed(result()), "&apart=1")["results"][0]["run"]
-        refused = send(web, packed(result()), "&run=1", 409)["error"]
-        assert refused == (
-            f"bench.json: it is there already, with run {number} (vllm bench serve #{number}); to lay it over another, "
-            f"delete that one first (runs delete {number})"
-        )
-        assert web.client.post("/api/v1/runs/commands", json={"kind": "delete", "run": number}).status_code == 200
-        assert send(web, packed(result()), "&run=1")["results"][0]["run"] == 1
-    assert len(web.get("runs/1/benchmarks")["benchmarks"]) == 1
+        assert f"with run {number} (vllm bench serve #{number})" in send(web, packed(result()), "&run=1", 409)["error"]
+        assert move(web, run=number, to=1)["error"] is None
+    (found,) = web.get("runs/1/benchmarks")["benchmarks"]
+    assert found["overlay"] == {"start": tick(10), "end": tick(30), "how": "named by hand"}
+    pairs = {one["client"]["key"]: one for one in found["beside"]}
+    assert pairs["output"]["server"]["value"] == 400
+    web.get(f"runs/{number}", 404)
+    assert web.world.writer.run_parts_of(number, "") == {}
+
+
+def test_a_result_is_moved_to_another_run_with_the_numbers_of_that(web: Web) -> None:
+    """Of 800 tokens came 400 in the minutes of the result: beside it stand those of the whole of run 3."""
+    keep(web.world, run(3, 40, 80))
+    with collecting(web.world):
+        send(web, packed(result()), "&run=1")
+        (key,) = (one["key"] for one in web.get("runs/1/benchmarks")["benchmarks"])
+        move(web, run=1, to=3, key=key)
+    assert results_of(web, 1, 3) == [0, 1]
+    (found,) = web.get("runs/3/benchmarks")["benchmarks"]
+    assert found["overlay"] == {"start": tick(40), "end": tick(80), "how": "named by hand"}
+    assert {one["client"]["key"]: one["server"]["value"] for one in found["beside"]}["output"] == 800
+    with collecting(web.world):
+        send(web, packed(result()), "&run=3")
+    assert results_of(web, 1, 3) == [0, 1], "there is one of it"
+
+
+def test_a_result_is_taken_off_its_run(web: Web) -> None:
+    with collecting(web.world):
+        send(web, packed(result()), "&run=1")
+        move(web, run=1, to=None)
+    assert results_of(web, 1) == [0]
+    (apart,) = (one for one in web.get("runs")["runs"] if one["by"] == "benchmark")
+    assert (apart["start"], apart["end"]) == (tick(10), tick(30))
+    (found,) = web.get(f"runs/{apart['id']}/benchmarks")["benchmarks"]
+    assert (found["overlay"], found["file"]) == (None, "bench.json")
+
+
+def test_moves_that_cannot_be(web: Web) -> None:
+    keep(web.world, run(3, 40, 80))
+    assert move(web, 409, run=1, to=3)["error"] == "Run 1 has no result of a benchmark."
+    with collecting(web.world):
+        send(web, packed(result()), "&run=1")
+        send(web, packed(result(total_output_tokens=5)), "&run=1")
+        number = send(web, packed(result(total_output_tokens=7)), "&apart=1")["results"][0]["run"]
+    first, second = (one["key"] for one in web.get("runs/1/benchmarks")["benchmarks"])
+    several = f"Run 1 has several results, or not this one: name one of {first} (bench.json), {second} (bench.json)."
+    assert move(web, 409, run=1, to=3)["error"] == several
+    assert move(web, 409, run=1, to=3, key="none")["error"] == several
+    assert move(web, 409, run=1, to=1, key=first)["error"] == "Run 1 has this result already."
+    nothing_else = f"Run {number} has this result already, and nothing else."
+    assert move(web, 409, run=number, to=None)["error"] == nothing_else
+    assert move(web, 409, run=1, to=number, key=first)["error"] == f"Run {number} has no telemetry here."
+    assert move(web, 404, run=99, to=1)["error"] == "There is no run 99."
+    assert move(web, 404, run=1, to=99, key=first)["error"] == "There is no run 99."
+    assert move(web, 400, to=1)["error"] == "“run” is missing, expected a whole number."
+    assert move(web, 400, run=1, to="x")["error"] == "“to” is 'x', expected a whole number."
+    assert results_of(web, 1, 3, number) == [2, 0, 1]
 
 
 def test_a_part_of_a_longer_run_has_the_engines_numbers_of_its_minutes(web: Web) -> None:

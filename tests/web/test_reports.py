@@ -45,6 +45,13 @@ def fetch(web: Web, path: str, status: int = 200) -> Any:
     return answer
 
 
+def course(web: Web, number: int) -> Any:
+    """What the list of runs draws of a run."""
+    told = web.get("runs/table")
+    (row,) = (one for one in told["runs"] if one[0] == number)
+    return row[told["columns"].index("spark")]
+
+
 def numbers_of(summary: Any) -> dict[tuple[str, str], float]:
     return {
         (f"{section['key']}.{one['key']}", one.get("of", "")): one["value"]
@@ -161,6 +168,8 @@ def test_a_run_travels(web: Web, make_world: MakeWorld, make_web: MakeWeb) -> No
     sides = ((web, 1), (other, 3))
     heads = [next(run["numbers"] for run in one.get("runs")["runs"] if run["id"] == number) for one, number in sides]
     assert heads[0] == heads[1]
+    courses = [course(one, number) for one, number in sides]
+    assert courses[0] == courses[1] == [20.0, 20.0, 20.0]
     assert there["stretch"] == here["stretch"]
     mine, theirs = here["run"], there["run"]
     assert (theirs["by"], theirs["deployment"], theirs["engines"]) == ("foreign", "foreign:Kimi-K3", [])
