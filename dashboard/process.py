@@ -23,7 +23,7 @@ from dashboard.config import WebConfig
 from dashboard.live.follow import Follower
 from dashboard.live.history import history
 from dashboard.live.hub import Hub
-from dashboard.live.scene import SHOWN_MS, Scene, gather
+from dashboard.live.scene import SHOWN_MS, Scene, gather, watched
 from dashboard.live.sentence import Sentence, sentence
 from dashboard.renewal import Renewal, lost
 from dashboard.run_numbers import RunNumbers
@@ -147,7 +147,7 @@ class WebProcess:
 
     def nodes(self) -> list[str]:
         """Names of all nodes."""
-        return [target.name for target in self.sources.store.targets() if target.kind == "node"]
+        return [target.name for target in watched(self.sources.store) if target.kind == "node"]
 
     def node(self, name: str) -> dict[str, Any] | None:
         """As /api/v1/node; None for a name that is no node."""

@@ -16,6 +16,7 @@ from pipeline.desk import Desk
 from pipeline.hub import READ_FACT, Hub
 from pipeline.inbox import Inbox
 from pipeline.pulse import Pulse
+from pipeline.removed import take_leave
 from pipeline.resume import before_left, left_of, prefills_left
 from pipeline.resume_alarms import resume_alarms
 from pipeline.sampler import Sampler
@@ -84,6 +85,7 @@ def build(config: CollectorConfig, store: Store, clock: HubClock, monotonic: Cal
         for one in (*config.engines, *config.nodes)
     ]
     names = {target.name for target in targets}
+    take_leave(store, names, round(clock.at(monotonic() * 1000.0)))
     still_open = [one for one in store.absences(0, FOREVER_MS) if one.end_ms is None and one.target in names]
     away, now_ms = {one.target: one.reason for one in still_open if one.metric is None}, clock.at(monotonic() * 1000.0)
     for target in targets:

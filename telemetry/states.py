@@ -23,6 +23,10 @@ class TargetState(Enum):
     RESTARTING = "restarting"
 
 
+REMOVED = "removed"
+"""What the store has as the state of a target that the settings do not name any more; no collector judges it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """A state and why it is so, in words."""

@@ -13,6 +13,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector, CollectorRegistry
 
 from dashboard.live import current
+from dashboard.live.scene import watched
 from dashboard.process import WebProcess
 from storage.errors import StoreError
 from telemetry import catalog
@@ -83,7 +84,7 @@ class OwnMetrics(Collector):
             _name("target_up"), "1 while a target answers, absent while unknown.", labels=["target", "kind"]
         )
         interval = GaugeMetricFamily(_name("target_interval_seconds"), "Nominal interval.", labels=["target"])
-        for target in self._process.sources.store.targets():
+        for target in watched(self._process.sources.store):
             if known:
                 up.add_metric([target.name, target.kind], float(target.state == "ok"))
             interval.add_metric([target.name], target.interval_ms / 1000.0)

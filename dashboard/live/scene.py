@@ -23,6 +23,7 @@ from telemetry.counters import NOMINAL_PER_GAP
 from telemetry.frame import Floats, Frame, empty
 from telemetry.histograms import WINDOW_MAX_MS
 from telemetry.model import Metric, Ratio, part
+from telemetry.states import REMOVED
 
 SHOWN_MS = 15 * 60_000
 """What the first screen shows: its charts, peaks and baselines reach back this far."""
@@ -219,6 +220,11 @@ class Models:
         return self.known
 
 
+def watched(store: Store) -> list[TargetRow]:
+    """The targets that the settings name, by name."""
+    return [row for row in store.targets() if row.state != REMOVED]
+
+
 def gather(
     store: Store,
     tail: Recent,
@@ -231,7 +237,7 @@ def gather(
     latency: bool = False,
 ) -> Scene:
     """Read what the message of a tick needs. latency: with the histograms of the last hour."""
-    targets = tuple(store.targets())
+    targets = tuple(watched(store))
     commit = store.latest_commit()
     sources = [row.name for row in targets if row.kind == "engine"]
     recorded = [name for name in tail.targets() if name.startswith(cluster.DEPLOYMENT_PREFIX)]

@@ -8,6 +8,7 @@ import pytest
 
 from telemetry.catalog import engine, gpu, memory, network
 from telemetry.model import Metric, Series
+from telemetry.states import REMOVED
 from tests.web.conftest import MakeWeb, MakeWorld
 from tests.web.world import ENGINE, GIB, HEAD, NAN, World, constant, rising, tick
 
@@ -37,6 +38,22 @@ PHASES = [
 def test_phases(make_world: MakeWorld, make_web: MakeWeb, code: int, level: str, text: str) -> None:
     sentence = told(make_world, make_web, lambda world: world.set(HEAD, engine.ENGINE_PHASE, constant(code)))
     assert (sentence["level"], sentence["text"]) == (level, text)
+
+
+def test_a_node_that_the_settings_name_no_more_is_not_missed(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    world = make_world()
+    world.silence("spark-03", 20, REMOVED, "the settings do not name it any more")
+    world.run(0, 200)
+    web = make_web(world)
+    message = web.step()
+    assert message["sentence"] == {"level": "ok", "text": "Serving Kimi-K3 on 3 nodes", "worst": None}
+    assert [node["name"] for node in message["nodes"]] == ["spark-01", "spark-02", "spark-04"]
+    assert [node["name"] for node in web.get("status")["nodes"]] == ["spark-01", "spark-02", "spark-04"]
+    assert web.process.nodes() == ["spark-01", "spark-02", "spark-04"]
+    own = web.client.get("/metrics").get_data(as_text=True)
+    assert 'target="spark-02"' in own
+    assert 'target="spark-03"' not in own
+    assert web.get("series?metric=gpu_power_watts&node=spark-03")["series"], "its history can be asked for"
 
 
 def test_one_node(make_world: MakeWorld, make_web: MakeWeb) -> None:
