@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from alerts.weekly import Weekly
 from dashboard.api import alert_answers
 from tests.cli.conftest import Do
 from tests.web.alert_world import collecting, raise_alerts
@@ -87,6 +88,7 @@ def test_what_people_do(world: World, do: Do) -> None:
     [
         (["dance"], "alerts dance: there is no such thing"),
         (["ack", "x"], "name it by its number"),
+        (["silence", "--end", "+2h", "--weekly", "mon"], "'mon' is no weekly window: write it like"),
         (["silence"], "say with --end until when"),
         (["set", "gpu_hot"], "say FIELD=VALUE"),
         (["set", "gpu_hot", "severity=bad"], "Rule gpu_hot: severity is info, warning or critical, not 'bad'."),
@@ -102,6 +104,32 @@ def test_what_cannot_be_asked(do: Do, words: list[str], sentence: str) -> None:
 def test_nobody_carries_it_out(do: Do, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(alert_answers, "WAIT_S", 0.01)
     assert do("ack", "3") == (3, "", alert_answers.SILENT + "\n")
+
+
+def test_a_silence_of_every_week(world: World, do: Do) -> None:
+    with collecting(world):
+        weekly = "fri,sat 22:00-06:00"
+        assert do("silence", "backup", "--rule", "gpu_hot", "--weekly", weekly, "--end", "+60d")[0] == 0
+    found = world.writer.silences()[-1]
+    assert found.weekly == Weekly(("fri", "sat"), "22:00", "06:00")
+    assert do("silences")[1].splitlines()[1].endswith("rule gpu_hot; fri,sat 22:00-06:00 UTC  backup")
+    told = json.loads(do("silences", "--json")[1])["silences"]
+    assert [one["weekly"] for one in told if one["comment"] == "backup"] == [
+        {"days": ["fri", "sat"], "from": "22:00", "to": "06:00", "zone": "UTC"}
+    ]
+    (state,) = [one["state"] for one in told if one["comment"] == "backup"]
+    assert state == ("active" if found.active(world.now) else "planned")
+
+
+def test_rules_for_prometheus(do: Do) -> None:
+    status, told, _ = do("prometheus")
+    assert (status, told.splitlines()[0]) == (
+        0,
+        "# Alert rules of Tachograph. Left out, because Prometheus cannot know it:",
+    )
+    assert "      - alert: power_delivery\n" in told
+    assert told.endswith('docs/alerts.md#collector_silent"\n')
+    assert "gpu_hot" in json.loads(do("prometheus", "--json")[1])["rules"]
 
 
 def test_rules_of_a_file_are_checked(do: Do, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from alerts.record import Alert
@@ -12,6 +12,7 @@ from alerts.slow import work_out
 from pipeline.clock import HubClock
 from pipeline.collector import build
 from pipeline.config import CollectorConfig, TargetConfig, TargetKind
+from pipeline.membership import Membership
 from pipeline.sampler import Sampler
 from simulator.faults import Order
 from simulator.server import Options, Simulator
@@ -43,25 +44,32 @@ class Raised:
     message: str
 
 
-def play(path: Path, seconds: int, faults: Sequence[str] = (), nodes: int = 4, seed: int = 7) -> list[Raised]:
-    """What fires in so many seconds of the demo with these faults (NAME@NODE:START+DURATION), oldest first."""
-    return asyncio.run(_play(path, seconds, [Order.parse(one) for one in faults], nodes, seed))
+def play(
+    path: Path, seconds: int, faults: Sequence[str] = (), nodes: int = 4, seed: int = 7, step_s: int = 1
+) -> list[Raised]:
+    """What fires in so many seconds of the demo with these faults (NAME@NODE:START+DURATION), oldest first.
+
+    step_s: the interval of the collector; seconds between its ticks are not played.
+    """
+    return asyncio.run(_play(path, seconds, [Order.parse(one) for one in faults], Options(nodes, seed), step_s))
 
 
-async def _play(path: Path, seconds: int, faults: Sequence[Order], nodes: int, seed: int) -> list[Raised]:
+async def _play(path: Path, seconds: int, faults: Sequence[Order], options: Options, step_s: int) -> list[Raised]:
     clock = Clock()
-    simulator = Simulator(Options(nodes, seed, faults=tuple(faults)), clock, lambda: EPOCH_S + clock.now_s)
+    simulator = Simulator(replace(options, faults=tuple(faults)), clock, lambda: EPOCH_S + clock.now_s)
     await simulator.start()
     store = open_store(str(path), writer=True, now_ms=round(EPOCH_S * 1000))
     try:
-        sampler = build(_config(path, simulator), store, HubClock(EPOCH_S * 1000, 0.0), clock)
-        for second in range(1, seconds + 1):
+        config = replace(_config(path, simulator), interval_s=float(step_s))
+        sampler, membership = build(config, store, HubClock(EPOCH_S * 1000, 0.0), clock), Membership()
+        for second in range(step_s, seconds + 1, step_s):
             clock.now_s = float(second)
             simulator.advance()
             await simulator.attend()
             await sampler.tick(clock.now_s)
             if second % SLOW_EVERY_S == 0:
-                _look_far(sampler, store)
+                await sampler.written()
+                _look_far(sampler, store, membership)
         await sampler.finish()
         return _told(store.alerts())
     finally:
@@ -75,9 +83,11 @@ def _config(path: Path, simulator: Simulator) -> CollectorConfig:
     return CollectorConfig(str(path), agents, (TargetConfig("engine", addresses["engine"], TargetKind.ENGINE),))
 
 
-def _look_far(sampler: Sampler, store: Store) -> None:
+def _look_far(sampler: Sampler, store: Store, membership: Membership) -> None:
     """What the collector does in a thread beside its ticks."""
     hub = sampler.hub
+    seen = (hub.window, hub.deployments(), hub.chronicle.going(), sampler.last_tick)
+    hub.lookout.evidence = membership.look(store, *seen)
     members = hub.lookout.members(hub.deployments())
     hub.lookout.slow = work_out(list(hub.alarms.rulebook.rules.values()), store, members, sampler.last_tick)
 

@@ -33,6 +33,26 @@ def test_an_empty_window_is_an_empty_frame() -> None:
     assert Window(60_000).latest_tick is None
 
 
+def test_the_last_row_before_the_start_however_old() -> None:
+    window = Window(600_000)
+    for tick in (1000, 2000, 300_000, 301_000):
+        add(window, "a", tick, {A_TOKENS: tick})
+    for tick in (299_000, 300_000, 301_000):
+        add(window, "b", tick, {B_TOKENS: tick})
+    add(window, "c", 500, {Series("c", TOKENS): 7, Series("c", RUNNING): 1})
+    add(window, "c", 300_000, {Series("c", TOKENS): 8})
+    frame = window.frame([TOKENS], start_ms=300_000, before=True)
+    assert frame.ticks.tolist() == [500, 2000, 299_000, 300_000, 301_000]
+    assert {series.target: numbers(row) for series, row in zip(frame.series, frame.values, strict=True)} == {
+        "a": [None, 2000, None, 300_000, 301_000],
+        "b": [None, None, 299_000, 300_000, 301_000],
+        "c": [7, None, None, 8, None],
+    }
+    assert window.frame([TOKENS], start_ms=300_000).ticks.tolist() == [300_000, 301_000]
+    assert window.frame([TOKENS], start_ms=0, before=True).ticks.tolist()[0] == 500
+    assert window.frame([TOKENS], start_ms=900_000, before=True).ticks.tolist() == [300_000, 301_000]
+
+
 def test_only_the_metrics_asked_for() -> None:
     window = Window(60_000)
     add(window, "a", 1000, {A_TOKENS: 5, A_RUNNING: 2})

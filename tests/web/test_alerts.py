@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -49,6 +50,57 @@ def test_what_fires_stands_first_each_with_its_state(web: Web) -> None:
             "fires_after_ms": 60_000,
         }
     ]
+
+
+def test_alerts_as_alertmanager_has_them(web: Web) -> None:
+    told = {one["id"]: one for one in web.get("alerts")["alerts"]}
+    assert told[5]["labels"] == {
+        "alertname": "gpu_hot",
+        "severity": "warning",
+        "node": "spark-03",
+        "gpu": "0",
+        "deployment": "Kimi-K3",
+    }
+    assert told[1]["annotations"] == {
+        "summary": "node_silent",
+        "description": "node_silent 1",
+        "runbook_url": "docs/alerts.md#node_silent",
+    }
+    assert {number: one["status"] for number, one in told.items()} == {
+        1: {"state": "active", "silencedBy": [], "inhibitedBy": []},
+        2: {"state": "suppressed", "silencedBy": [], "inhibitedBy": ["1"]},
+        3: {"state": "active", "silencedBy": [], "inhibitedBy": []},
+        4: {"state": "resolved", "silencedBy": [], "inhibitedBy": []},
+        5: {"state": "suppressed", "silencedBy": ["1"], "inhibitedBy": []},
+    }
+    instant = datetime.fromtimestamp(OVER.fired_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+    assert (told[4]["startsAt"], told[4]["fingerprint"]) == (instant, "4")
+    assert told[4]["endsAt"] > instant
+    assert told[1]["endsAt"] == "0001-01-01T00:00:00Z"
+    assert web.get("alerts/2")["alert"]["annotations"]["runbook_url"] == "docs/alerts.md#gpu_hot"
+
+
+def test_whether_the_collector_is_silent(web: Web, world: World) -> None:
+    monitor = web.get("alerts")["monitor"]
+    assert not monitor["silent"]
+    assert 0 <= monitor["commit_age_ms"] < 10_000
+    world.now += 20_000
+    assert web.get("alerts")["monitor"] == {"commit_age_ms": monitor["commit_age_ms"] + 20_000, "silent": True}
+
+
+def test_rules_for_prometheus(web: Web) -> None:
+    found = web.get("rules/prometheus")
+    assert "gpu_hot" in found["rules"]
+    assert found["left_out"]["engine_wedged"].startswith("it is about engines")
+    assert "own" in found["partly"]["gpu_hot"][0]
+    answer = web.client.get("/api/v1/rules/prometheus.yml")
+    assert answer.data.decode() == found["text"]
+    assert answer.headers["Content-Disposition"] == 'attachment; filename="tachograph-rules.yml"'
+
+
+def test_a_rule_of_which_nothing_can_be_known_says_why(web: Web) -> None:
+    why = {one["name"]: one["unknown"] for one in web.get("rules")["rules"] if one["unknown"]}
+    assert why == {"slower_than_baseline": "no run is marked as its deployment's baseline"}
 
 
 @pytest.mark.parametrize(
@@ -134,6 +186,9 @@ def test_what_cannot_be_asked_is_refused_at_once(web: Web) -> None:
     assert ask(web, 400, kind="nonsense")["error"].startswith("There is no command “nonsense”, known are: acknowledge")
     assert ask(web, 400)["error"] == "Send an object: {“kind”: “acknowledge”, “alert”: 1}."
     assert ask(web, 400, kind="silence")["error"] == "“end_ms” is missing, expected a whole number."
+    weekly = {"days": ["mon"], "from": "9:00", "to": "10:00"}
+    refused = ask(web, 400, kind="silence", end_ms=1, weekly=weekly)["error"]
+    assert refused == "“from” is a time such as 22:00, not '9:00'."
     bad = ask(web, 400, kind="rule", name="gpu_hot", table={"for": "soon"})["error"]
     assert bad == "Rule gpu_hot: for: 'soon' is no duration: write it like 90s, 2min or 24h."
     answer = web.client.post("/api/v1/alerts/commands", data="x")
