@@ -378,3 +378,14 @@ def test_a_quotient_of_one_pages_counters_bridges_a_gap_and_a_restart() -> None:
 def test_a_rate_does_not_bridge_a_gap() -> None:
     frame = table({series(): [0, 2, 6, 7]}, at_s=[0, 1, 9, 10])
     assert np.isnan(ratios.evaluate(quotients.DECODE_TPS, frame, lambda _: (), 5000.0)[()]).all()
+
+
+def test_counters_and_gauges_contribute_side_by_side() -> None:
+    tokens, running = one(engine.GENERATION_TOKENS), one(engine.REQUESTS_RUNNING)
+    both = table({tokens: [5, 15, 35, 40], running: [2, 2, 4, 4]})
+    gained = ratios.contribution(both, 2000.0)
+    assert numbers(gained[0]) == [None, None, 30.0, 25.0], "the increase of a counter"
+    assert numbers(gained[1]) == [None, None, 5.0, 7.0], "the integral of a gauge"
+    assert [numbers(ratios.contribution(both.take([row]), 2000.0)[0]) for row in (0, 1)] == [
+        numbers(row) for row in gained
+    ]
