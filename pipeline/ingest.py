@@ -277,10 +277,13 @@ class Ingest:
         return shape
 
     def _remember(self) -> None:
+        """Keep where each counter stands; a gauge, whose labels may change with every page, stands nowhere."""
         if self._shape is not None:
+            counters = np.flatnonzero(self._shape.counters)
             columns = (self._shape.raw, self._shape.offset, self._shape.reborn, self._shape.asked_ms)
-            state = zip(*(column.tolist() for column in columns), strict=True)
-            self._known.update(zip(self._shape.layout.lines, state, strict=True))
+            state = zip(*(column[counters].tolist() for column in columns), strict=True)
+            lines = [self._shape.layout.lines[line] for line in counters.tolist()]
+            self._known.update(zip(lines, state, strict=True))
 
     def _change_copies(self, layout: Layout) -> None:
         """Where another copy than last time makes a series, forget the lines of the former: what they counted stays,

@@ -314,3 +314,13 @@ def test_lines_that_change_with_every_request_do_not_fill_the_memory() -> None:
     assert totals == sorted(totals)
     assert max(kept) > MOST_LINES > kept[-1], "lines that left were forgotten"
     assert totals[-1] > 18_000, "what they counted was not"
+    assert len(source.ingest._known) <= MOST_LINES
+
+
+def test_gauges_whose_labels_change_with_every_page_are_not_remembered() -> None:
+    source = Source()
+    line = 'vllm:num_requests_running{{engine="0",model_name="m",request="{}"}} 1\n'
+    for page in range(5):
+        reading = source.body("".join(line.format(f"{page}-{at}") for at in range(100)))
+        assert reading.values.tolist() == [100.0]
+    assert source.ingest._known == {}
