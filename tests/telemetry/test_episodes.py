@@ -126,6 +126,16 @@ def test_stretches_that_touch_are_counted_once() -> None:
     assert lengths == [10.0, 4.0, 4.0]
 
 
+def test_several_prefills_of_one_reading_cover_as_much_as_they_took() -> None:
+    """Two of 3 s together end at 20; another, which had begun at 15, ends at 25: it has its 10 s but for these 3."""
+    story = Story(ttft_count=0.0)
+    story.at(0)
+    story.at(1, running=1)
+    both = finished(story.at(20, prompt=200, computed=200, ttft_sum=3.0, ttft_count=2.0))
+    later = finished(story.at(25, prompt=900, computed=900, ttft_sum=13.0, ttft_count=3.0))
+    assert (both.seconds, later.seconds) == (3.0, 7.0)
+
+
 def test_without_time_to_first_token_the_length_is_unknown() -> None:
     story = Story()
     story.at(0, ttft_sum=None)
