@@ -136,9 +136,9 @@ def target(scene: Scene, row: TargetRow, problems: list[Problem], looks: Looks) 
 
 
 def without_login(url: str) -> str:
-    """An address without the name and password that may stand in it."""
+    """An address without what may be secret in it: name and password, and the values of its query."""
     parts = urlsplit(url)
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="…" if parts.query else ""))
 
 
 def not_offered(scene: Scene, row: TargetRow, looks: Looks) -> list[str]:

@@ -386,9 +386,9 @@ def test_headroom_is_judged_downwards(world: World, web: Web) -> None:
 
 
 def test_login_of_an_address_is_not_told(world: World, web: Web) -> None:
-    world.rows["spark-01"] = replace(world.rows["spark-01"], url="http://me:secret@10.0.0.1:9810")
+    world.rows["spark-01"] = replace(world.rows["spark-01"], url="http://me:secret@10.0.0.1:9810/metrics?key=secret")
     world.run(61, 61)
     web.step()
     answer = web.client.get("/api/v1/status")
     assert "secret" not in answer.text
-    assert answer.json["nodes"][0]["url"] == "http://10.0.0.1:9810"
+    assert answer.json["nodes"][0]["url"] == "http://10.0.0.1:9810/metrics?…"
