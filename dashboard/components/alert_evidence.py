@@ -8,7 +8,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from dashboard.components.alert_words import Answer, instant
-from dashboard.components.table import Content, Row, pairs, panel, table
+from dashboard.components.table import Content, Row, pairs, table
 from telemetry import catalog
 
 KERNEL = ("xid", "aer", "oom", "kernel")
@@ -45,7 +45,11 @@ def facts(found: Answer) -> list[Component]:
     told: Sequence[tuple[str, str]] = sorted(found["facts"].items())
     if not told:
         return []
-    return [panel("What it was then", pairs([(name.replace("_", " "), value) for name, value in told]), key="facts")]
+    named = pairs([(name.replace("_", " "), value) for name, value in told])
+    words = html.Summary("What the machine was then")
+    return [
+        html.Section(html.Details([words, named], **{"data-key": "facts"}), className="panel", **{"data-key": "was"})
+    ]
 
 
 def run(found: Answer) -> list[tuple[str, Content]]:

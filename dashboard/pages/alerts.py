@@ -17,6 +17,8 @@ from dashboard.components.fragment import fragment, serve
 from dashboard.components.table import panel
 from dashboard.pages.explore import configuration
 from dashboard.services import Answer, Services
+from telemetry import formatting
+from telemetry.model import Unit
 
 PATH = "/alerts"
 REFRESH_MS = 3_000
@@ -32,13 +34,25 @@ def now(answer: Answer, rules: Answer) -> list[Component]:
     quiet = [one for one in answer["silences"] if one["state"] != "over"]
     named = {rule["name"]: rule for rule in rules["rules"]}
     cards = lists.firing(going, at_ms, named, quiet)
-    parts = [panel("Firing", cards, aside=count(going), key="firing")]
+    parts = [panel("Firing", *silent(answer["monitor"]), cards, aside=count(going), key="firing")]
     if answer["pending"]:
         parts.append(panel("Pending", lists.pending(answer["pending"], at_ms), key="pending"))
     listed = [lists.silences(quiet)] if quiet else []
     words = html.Summary("Silence alerts, or plan a maintenance …")
     make = html.Details([words, forms.silence(rules["rules"], at_ms)], **{"data-key": "silence"})
     return [*parts, panel("Silences", *listed, make, key="silences")]
+
+
+def silent(monitor: Answer) -> list[Component]:
+    """That nobody looks any more, where that is so."""
+    if not monitor["silent"]:
+        return []
+    age = monitor["commit_age_ms"]
+    if age is None:
+        return [html.P("The collector has not written anything yet.", className="reason")]
+    told = formatting.text(age / 1000, Unit.SECONDS)
+    words = f"The collector has been silent for {told}: what stands here is of then, and nothing new fires."
+    return [html.P(words, className="reason critical")]
 
 
 def count(going: list[Answer]) -> str:

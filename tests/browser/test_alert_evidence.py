@@ -50,9 +50,9 @@ def test_the_minutes_around_are_there_when_the_samples_are_gone(site: Site, open
     assert "over below 82.0 °C" in page.evaluate("window.written")
     box = hot.locator(".evidence-over").bounding_box()
     assert box is not None
-    # Between the first tick and the 20th: of twenty minutes the samples begin at the middle.
+    # Tick 10; what is drawn begins a minute before the alert, which fired at tick 30, and ends ten minutes after it.
     span = box["width"] - 56 - 8
-    page.mouse.move(box["x"] + 56 + span * (570 + 10) / 1200, box["y"] + 40)
+    page.mouse.move(box["x"] + 56 + span * (30 + 10) / 660, box["y"] + 40)
     expect(hot.locator(".evidence-value")).to_have_text("60.0 °C")
     expect(page.locator(".evidence").nth(1)).to_contain_text("values at")
     page.mouse.move(0, 0)

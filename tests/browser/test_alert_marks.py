@@ -17,7 +17,7 @@ from tests.web.world import constant, tick
 SLOW = {
     "title": "Slow decode",
     "place": "deployment",
-    "when": "recorded_decode_tokens_per_second < 10 /s",
+    "when": "recorded_decode_tokens_per_second < 10 tok/s",
     "severity": "warning",
 }
 

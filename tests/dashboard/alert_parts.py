@@ -79,6 +79,7 @@ RULE: dict[str, Any] = {
     "message": "",
     "text": "It throttles soon.",
     "runbook": "",
+    "unknown": "",
     "channels": [],
     "enabled": True,
     "settings": {"limit": "85 °C"},

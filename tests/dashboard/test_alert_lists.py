@@ -60,6 +60,12 @@ def test_nothing_fires() -> None:
     assert page.count([]) == "all quiet"
 
 
+def test_a_collector_that_is_silent_is_told_of_first() -> None:
+    assert page.silent({"silent": False, "commit_age_ms": 500}) == []
+    assert "silent for 1m 5s" in text(page.silent({"silent": True, "commit_age_ms": 65_000}))
+    assert text(page.silent({"silent": True, "commit_age_ms": None})) == "The collector has not written anything yet."
+
+
 def test_alerts_are_counted_by_cause() -> None:
     assert page.count([alert(1)]) == "1 cause"
     assert page.count([alert(1), alert(2)]) == "2 causes"

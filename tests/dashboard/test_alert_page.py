@@ -119,7 +119,7 @@ def test_an_alerts_own_page_has_what_is_kept_with_it() -> None:
     assert "Over not yet" in text(plain)
     assert "Follows from it" in text(plain)
     assert "Nothing else happened in these minutes" in text(plain)
-    for absent in ("Deployment", "What it was then", "Run "):
+    for absent in ("Deployment", "What the machine was then", "Run "):
         assert absent not in text(plain)
     assert alert_page.more(None, None, NOW) == []
     assert alert_evidence.run(AROUND) == []

@@ -51,6 +51,11 @@ def test_a_rule_that_was_made_here_can_be_deleted() -> None:
     assert ">Delete</button>" in render(found)
 
 
+def test_a_rule_of_which_nothing_can_be_known_says_why() -> None:
+    found = text(alert_rules.rule({**RULE, "unknown": "no run is marked"}))
+    assert "Nothing is known of it: no run is marked." in found
+
+
 def test_who_is_told_of_a_rule() -> None:
     assert alert_rules.told([], ["ops", "night"]) == "every channel"
     assert alert_rules.told(["night"], ["ops", "night"]) == "night"

@@ -116,7 +116,7 @@ def test_an_alert_that_there_is_not(web: Web, number: str) -> None:
 
 def test_a_store_without_anything(quiet: Web) -> None:
     told = words(fragment(quiet, "alerts"))
-    assert told.startswith("Firing all quiet Nothing is wrong that a rule knows of. Silences")
+    assert told.startswith("Firing all quiet The collector has not written anything yet. Nothing is wrong")
     assert "Pending" not in told
     assert "No alert has fired and ended yet." in words(fragment(quiet, "alerts-over"))
     assert 'data-rule="gpu_hot"' in fragment(quiet, "alert-rules")

@@ -17,7 +17,7 @@ export function words({ fired, cut, per_week }) {
 
 function line({ subject, fired, ended }, now) {
   const lasted = ended === null ? "and still would" : `for ${duration(ended - fired)}`;
-  return element("li", "", `${instantText(fired, now)} ${subject}, ${lasted}`);
+  return element("li", "", `${instantText(Math.floor(fired / 1000) * 1000, now)} ${subject}, ${lasted}`);
 }
 
 export function answerOf(found, now) {
@@ -41,7 +41,9 @@ async function ask(form) {
       method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ name, table, start: REACH }),
     });
     const found = await answer.json();
-    return answer.ok ? [...answerOf(found, Date.now()), await drawn(found)] : [element("p", "note", found.error)];
+    if (!answer.ok) return [element("p", "note", found.error)];
+    const [said, ...list] = answerOf(found, Date.now());
+    return [said, await drawn(found), ...list];
   } catch {
     return [element("p", "note", "The server does not answer.")];
   }
