@@ -22,6 +22,7 @@ from dashboard.layout.shell import MARKS
 from dashboard.pages import missing
 from dashboard.services import Answer, Services
 from storage.errors import StoreError
+from storage.intervals import OWN_FACT
 from telemetry import catalog, formatting
 from telemetry.catalog import gpu, host, memory
 from telemetry.catalog import ratios as quotients
@@ -58,7 +59,7 @@ FACT_NAMES = {
     "boot_id": "Boot",
 }
 """Facts that stand first, under the names people know; all others follow."""
-INNER = ("function.", "events_read", "deployment.", "started_s")
+INNER = ("function.", "events_read", "deployment.", "started_s", OWN_FACT)
 """Beginnings of facts that stand elsewhere on the page, or that only Tachograph itself needs."""
 
 

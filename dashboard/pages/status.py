@@ -92,10 +92,14 @@ def deployments(found: Sequence[Mapping[str, Any]]) -> Component:
     if not found:
         return html.P("No engine has named a model yet.", className="note")
     rows = [
-        Row(one["name"], [one["model"], one["phase"], ", ".join(one["engines"]), str(len(one["nodes"]))])
-        for one in found
+        Row(one["name"], [one["model"], one["phase"], ", ".join(one["engines"]), _nodes(one["nodes"])]) for one in found
     ]
     return table(("Deployment", "Model", "Phase", "Engines", "Nodes"), rows, "Deployments")  # fmt: skip
+
+
+def _nodes(names: Sequence[str]) -> Content:
+    """How many nodes a deployment runs on; of several deployments nobody knows which nodes are whose."""
+    return number_cell(len(names) or None, Unit.COUNT, "which nodes it runs on is not known")
 
 
 def absences(found: Sequence[Mapping[str, Any]]) -> Component:

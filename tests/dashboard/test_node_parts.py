@@ -252,7 +252,14 @@ def test_processes_facts_and_events() -> None:
     assert text(node.processes(lost)) == "Not known while the node does not answer."
     facts = text(node.facts(FOUND))
     assert facts == "Host name spark-03 GPU NVIDIA GB10 Board P4242"
-    inner = {"events_read": "1/1", "deployment.a": "b", "started_s": "5", "gpu.0.uuid": "x", "dgx_platform": "y"}
+    inner = {
+        "events_read": "1/1",
+        "deployment.a": "b",
+        "started_s": "5",
+        "interval_ms": "1000",
+        "gpu.0.uuid": "x",
+        "dgx_platform": "y",
+    }
     assert text(node.facts({**FOUND, "facts": inner})) == "DGX platform y GPU 0 UUID x"
     assert text(node.facts({**FOUND, "facts": {}})) == "The agent has told nothing yet."
     events = node.events(FOUND)

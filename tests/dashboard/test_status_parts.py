@@ -87,6 +87,8 @@ def test_deployments_and_versions() -> None:
         {"name": "Kimi-K3", "model": "moonshotai/Kimi-K3", "engines": ["head"], "nodes": ["a", "b"], "phase": "idle"}
     ]
     assert rows(status.deployments(found))[1] == ["Kimi-K3", "moonshotai/Kimi-K3", "idle", "head", "2"]
+    unknown = rows(status.deployments([found[0] | {"nodes": []}]))[1]
+    assert unknown[-1] == "–", "whose nodes are whose is not known of several"
     assert text(status.versions({"tachograph": "0.1.0", "schema": 1, "numpy": "2"})) == (
         "Tachograph 0.1.0 Store's schema 1 numpy 2"
     )
