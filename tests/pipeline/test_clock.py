@@ -36,6 +36,14 @@ def test_the_hub_never_goes_back() -> None:
     assert clock.at(40_000.0) == 1_040_000.0
 
 
+@pytest.mark.parametrize("off", [-500.0, -200.0, 200.0, 500.0])
+def test_a_clock_that_is_nearly_right_again_agrees(off: float) -> None:
+    clock = HubClock(1_000_000.0, 0.0)
+    clock.check(980_000.0, 10_000.0)
+    assert "agrees" in str(clock.check(1_020_000.0 + off, 20_000.0))
+    assert clock.check(1_030_000.0 + off, 30_000.0) is None
+
+
 def test_a_node_is_timed_by_its_own_monotonic_reading() -> None:
     clock = NodeClock()
     assert clock.at(50.0, arrival_ms=1_000_010.0) == 1_000_010.0
