@@ -30,12 +30,14 @@ class Percentiles:
 
 
 def percentiles(latency: Frame, tick: int, histogram: Metric, start_ms: float) -> Percentiles | None:
-    """Percentiles from start to the tick over all engines; None where no engine offers the histogram."""
+    """Percentiles from start to the tick over all engines; None where no engine tells its count."""
     frame = {name: _part(latency, histogram, name) for name in ("bucket", "sum", "count")}
     if not frame["count"].series:
         return None
     buckets = bucket_increases(frame["bucket"], start_ms, tick)
     total, count = (_gained(frame[name], start_ms, tick) for name in ("sum", "count"))
+    if np.isnan(count):
+        return None
     found = {name: estimate(buckets, total, count, level) for name, level in LEVELS.items()}
     began = max(start_ms, float(frame["count"].ticks[0]))
     return Percentiles(found, count, (tick - began) / 1000.0)
@@ -78,6 +80,5 @@ def latency_cells(scene: Scene) -> dict[str, Cell]:
         for name, one in found.estimates.items():
             cells[f"{key}.{name}"] = estimate_cell(one, name, histogram.unit)
         span = formatting.text(found.seconds, Unit.SECONDS)
-        count = 0 if np.isnan(found.count) else found.count
-        cells[f"{key}.window"] = words(f"{span}, {formatting.text(count, Unit.COUNT)}")
+        cells[f"{key}.window"] = words(f"{span}, {formatting.text(found.count, Unit.COUNT)}")
     return cells

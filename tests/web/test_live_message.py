@@ -137,15 +137,21 @@ def test_two_deployments_add_up_before_the_peak_is_taken(make_world: MakeWorld, 
 
 
 @pytest.mark.parametrize(
-    ("count_rate", "p50", "p95"),
+    ("count_rate", "p50", "p95", "window"),
     [
-        (0.02, ["4.0", "s mean", "ok", "mean of 6: p50 needs 10"], ["4.0", "s mean", "ok", "mean of 6: p95 needs 60"]),
-        (0.1, ["2.7", "s", "ok", ""], ["4.0", "s mean", "ok", "mean of 30: p95 needs 60"]),
-        (0.0, ["–", "", "unknown", "nothing was observed (in the window)"], None),
+        (
+            0.02,
+            ["4.0", "s mean", "ok", "mean of 6: p50 needs 10"],
+            ["4.0", "s mean", "ok", "mean of 6: p95 needs 60"],
+            "5m 0s, 6",
+        ),
+        (0.1, ["2.7", "s", "ok", ""], ["4.0", "s mean", "ok", "mean of 30: p95 needs 60"], "5m 0s, 30"),
+        (0.0, ["–", "", "unknown", "nothing was observed (in the window)"], None, "5m 0s, 0"),
+        (NAN, ["–", "", "unknown", "not offered by this engine"], None, "–"),
     ],
 )
 def test_percentiles_need_observations(
-    make_world: MakeWorld, make_web: MakeWeb, count_rate: float, p50: list[str], p95: list[str] | None
+    make_world: MakeWorld, make_web: MakeWeb, count_rate: float, p50: list[str], p95: list[str] | None, window: str
 ) -> None:
     world = make_world()
     for series in list(world.series[HEAD]):
@@ -157,6 +163,7 @@ def test_percentiles_need_observations(
     cells = make_web(world).step()["cells"]
     assert cells["ttft.p50"] == p50
     assert cells["ttft.p95"] == (p95 or p50)
+    assert cells["ttft.window"][0] == window
 
 
 def test_percentiles_outside_the_edges(make_world: MakeWorld, make_web: MakeWeb) -> None:
