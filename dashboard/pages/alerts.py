@@ -22,7 +22,7 @@ from telemetry.model import Unit
 
 PATH = "/alerts"
 REFRESH_MS = 3_000
-SLOW_MS = 15_000
+SLOW_MS, RULES_MS = 15_000, 60_000
 MOST_OVER = 200
 FILTERS = ("severity", "rule", "node", "start", "end", "text")
 """What the list of earlier alerts may be asked for; each stands in the page's address, too."""
@@ -125,8 +125,8 @@ def page(**query: str) -> Component:
             fragment("alerts", REFRESH_MS),
             fragment("alerts-over", SLOW_MS, **asked),
             fragment("alert-channels", SLOW_MS),
-            fragment("alert-rules", SLOW_MS),
-            fragment("rule-log", SLOW_MS),
+            fragment("alert-rules", RULES_MS),
+            fragment("rule-log", RULES_MS),
         ],
         className="page alerts",
         **{"data-tables": orjson.dumps(configuration()).decode()},

@@ -74,3 +74,17 @@ def test_limits_stand_on_the_axis_that_shows_them(make_site: MakeSite, open_page
     assert [(one["y0"], one["label"]["text"], one["label"]["yanchor"], one["line"]["color"]) for one in made] == [
         (2, "low", "top", "critical")
     ]
+
+
+def test_a_limits_name_does_not_stand_on_another_one(make_site: MakeSite, open_page: Open) -> None:
+    page = open_page(make_site(ticks=0, nodes=0, engines=False).address)
+    limits = "[85, 95, 90].map((value) => ({ value, title: `at ${value}`, side: 'above', severity: 'warning' }))"
+    script = (
+        f"import('/assets/live/thresholds.js').then((m) => m.shapes({limits}, [0, 100], 1, (name) => name, HEIGHT))"
+    )
+    for height, expected in (
+        ("200", ["at 95", "", "at 85"]),
+        ("280", ["at 95", "at 90", "at 85"]),
+        ("100", ["at 95", "", ""]),
+    ):
+        assert [one["label"]["text"] for one in page.evaluate(script.replace("HEIGHT", height))] == expected

@@ -8,7 +8,7 @@ import { element, fitCanvas } from "./dom.js";
 import { instant } from "./paint.js";
 import { colour } from "./theme.js";
 
-const AGAIN_MS = 30000, BAR_PX = 3, FONT = "11px system-ui, sans-serif", LABEL_PX = 12;
+const AGAIN_MS = 120000, BAR_PX = 3, FONT = "11px system-ui, sans-serif", LABEL_PX = 12;
 const COLOURS = { critical: "critical", warning: "warning" };
 const paint = (severity) => colour(COLOURS[severity] ?? "dim");
 
@@ -58,25 +58,25 @@ export class Fired {
     const { l, w } = drawn._size, span = drawn.xaxis.range.map(instant);
     for (const plot of graph.layout.meta.watched) this.plot(context, plot, drawn[plot.axis], { span, l, w });
     const base = drawn.yaxis4._offset + drawn.yaxis4._length;
-    for (const alert of alerts) this.bar(context, alert, reachOf(alert, span, l, w), base);
+    this.fill(context, alerts, { span, l, w, top: base, tall: BAR_PX, strength: 0.9 });
     context.globalAlpha = 1;
   }
 
-  bar(context, { severity }, reach, top) {
-    if (!reach) return;
-    context.globalAlpha = 0.9;
-    context.fillStyle = paint(severity);
-    context.fillRect(reach[0], top, reach[1] - reach[0], BAR_PX);
+  // Alerts of one severity as one area, so that two at once are no darker; the gravest on top.
+  fill(context, alerts, { span, l, w, top, tall, strength }) {
+    for (const severity of ["info", "warning", "critical"]) {
+      const found = alerts.filter((alert) => alert.severity === severity).map((alert) => reachOf(alert, span, l, w)).filter(Boolean);
+      context.fillStyle = paint(severity);
+      context.globalAlpha = strength;
+      context.beginPath();
+      for (const [from, to] of found) context.rect(from, top, to - from, tall);
+      context.fill();
+    }
   }
 
   plot(context, { metrics, scale }, axis, { span, l, w }) {
-    for (const alert of metrics.flatMap((metric) => firedOn(this.rules.alerts, metric, null))) {
-      const reach = reachOf(alert, span, l, w);
-      if (!reach) continue;
-      context.fillStyle = paint(alert.severity);
-      context.globalAlpha = 0.07;
-      context.fillRect(reach[0], axis._offset, reach[1] - reach[0], axis._length);
-    }
+    const fired = metrics.flatMap((metric) => firedOn(this.rules.alerts, metric, null));
+    this.fill(context, fired, { span, l, w, top: axis._offset, tall: axis._length, strength: 0.07 });
     this.lines(context, metrics.flatMap((metric) => this.rules.limits[metric] ?? []), axis, { scale, l, w });
   }
 

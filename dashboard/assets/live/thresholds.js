@@ -4,18 +4,24 @@ import { firedOn } from "../explore/limits.js";
 import { stamp } from "./paint.js";
 import { colour } from "./theme.js";
 
-const MOST = 200;
+const MOST = 200, LINE_PX = 14;
 
 const COLOURS = { critical: "critical", warning: "warning" };
 
-// Shapes of a chart's limits on a value axis that shows range; scale: from the base unit to the axis.
-export function shapes(limits, [low, high], scale, ink) {
+// Shapes of a chart's limits on a value axis that shows range, height pixels high; scale: from the base unit to the axis.
+// A name that would stand on another one is left out.
+export function shapes(limits, [low, high], scale, ink, height = Infinity) {
   const shown = limits.map((limit) => ({ ...limit, at: limit.value * scale })).filter(({ at }) => at >= low && at <= high);
-  return shown.map(({ at, title, severity, side }) => ({
-    type: "line", xref: "paper", x0: 0, x1: 1, yref: "y", y0: at, y1: at, layer: "above",
-    line: { color: ink(COLOURS[severity] ?? "dim"), width: 1, dash: "dash" },
-    label: { text: title, textposition: "end", yanchor: side === "below" ? "top" : "bottom", font: { size: 11, color: ink(COLOURS[severity] ?? "dim") } },
-  }));
+  let last = Infinity;
+  return shown.sort((one, other) => other.at - one.at).map(({ at, title, severity, side }) => {
+    const named = last === Infinity || ((last - at) / (high - low)) * height >= LINE_PX;
+    if (named) last = at;
+    return {
+      type: "line", xref: "paper", x0: 0, x1: 1, yref: "y", y0: at, y1: at, layer: "above",
+      line: { color: ink(COLOURS[severity] ?? "dim"), width: 1, dash: "dash" },
+      label: { text: named ? title : "", textposition: "end", yanchor: side === "below" ? "top" : "bottom", font: { size: 11, color: ink(COLOURS[severity] ?? "dim") } },
+    };
+  });
 }
 
 const FIRED = 0.07;
@@ -63,7 +69,7 @@ export class Thresholds {
   of(chart, end) {
     const metrics = [...new Set(chart.lines.map((line) => line.metric))], range = chart.graph.layout.yaxis.range;
     const fired = new Set(metrics.flatMap((metric) => firedOn(this.alerts, metric, null)));
-    const lines = range ? shapes(metrics.flatMap((metric) => this.limits[metric] ?? []), range, chart.scale, colour) : [];
+    const lines = range ? shapes(metrics.flatMap((metric) => this.limits[metric] ?? []), range, chart.scale, colour, chart.graph._fullLayout?._size?.h) : [];
     return [...grounds([...fired], end, colour), ...lines];
   }
 }

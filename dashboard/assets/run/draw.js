@@ -46,17 +46,20 @@ function drawTime({ context, layout, left, wide, place, span, paint, size }) {
   }
 }
 
-// When alerts fired: a pale ground behind all lanes, with a bar below the marks.
+// When alerts fired: a pale ground behind all lanes, once however many there were, and a bar below the marks; the gravest
+// on top.
 function drawAlerts({ context, layout, left, wide, place, span, answer, paint }) {
-  for (const one of answer.marks) {
-    if (one.kind !== "alert") continue;
-    const x = Math.max(place.x(one.t), left), end = Math.min(place.x(one.end ?? span[1]), left + wide);
-    if (end < left || x > left + wide) continue;
-    context.fillStyle = paint(ALERTS[one.severity] ?? "dim");
-    context.globalAlpha = 0.06;
-    context.fillRect(x, AXIS, Math.max(end - x, 1), layout.bottom - AXIS);
-    context.globalAlpha = 0.8;
-    context.fillRect(x, AXIS - 3, Math.max(end - x, 1), 3);
+  for (const severity of ["info", "warning", "critical"]) {
+    const found = answer.marks.filter((one) => one.kind === "alert" && one.severity === severity);
+    const reach = found.map((one) => [Math.max(place.x(one.t), left), Math.min(place.x(one.end ?? span[1]), left + wide)]);
+    const shown = reach.filter(([from, to]) => to >= left && from <= left + wide);
+    context.fillStyle = paint(ALERTS[severity] ?? "dim");
+    for (const [top, tall, strength] of [[AXIS, layout.bottom - AXIS, 0.06], [AXIS - 3, 3, 0.9]]) {
+      context.globalAlpha = strength;
+      context.beginPath();
+      for (const [from, to] of shown) context.rect(from, top, Math.max(to - from, 1), tall);
+      context.fill();
+    }
   }
   context.globalAlpha = 1;
 }
