@@ -256,6 +256,19 @@ def cut(target: str, cage: str, *, used: bool) -> Change:
     return change
 
 
+@pytest.mark.parametrize(("without", "level"), [(3, "ok"), (2, "warning")])
+def test_a_missing_link_is_told_where_more_than_half_of_the_peers_have_one(
+    make_world: MakeWorld, make_web: MakeWeb, without: int, level: str
+) -> None:
+    """Of five nodes the last ones have none: each of three has two peers with a link and two without."""
+
+    def change(world: World) -> None:
+        for place in range(without):
+            cut(f"spark-{5 - place:02}", "p1", used=False)(world)
+
+    assert told(make_world, make_web, change, nodes=5)["level"] == level
+
+
 def test_link_down_where_the_peers_are_up(make_world: MakeWorld, make_web: MakeWeb) -> None:
     sentence = told(make_world, make_web, cut("spark-04", "p1", used=True))
     assert sentence["text"] == "spark-04 has no link on p1 · Serving Kimi-K3 on 4 nodes"
