@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from alerts import expression as ex
-from alerts.given import GIVEN
+from alerts.given import TARGET_STATE, Span, state_codes
 from alerts.operands import label_of, shown, unit_of
-from alerts.places import PLACES, Key, Place, level, seen_from, shared
+from alerts.places import PLACES, Key, Members, Place, level, seen_from, shared
 from alerts.record import Alert
 from alerts.rule import Rule
 from alerts.view import View
@@ -21,7 +21,7 @@ from dashboard.run_view import short
 from pipeline.alert_evidence import OF_DEPLOYMENTS, OF_ENGINES, OF_NODES
 from telemetry.catalog import gpu
 from telemetry.frame import Floats, Frame, Ints
-from telemetry.model import Kind, Metric, Ratio, Series
+from telemetry.model import Kind, Metric, Ratio, Scope, Series
 
 RATE_S = 10.0
 PER_GAP = 2.5
@@ -61,15 +61,17 @@ def gap_of(ticks: Ints, values: Floats) -> float:
 
 @dataclass(frozen=True)
 class Drawing:
-    """Charts of one alert. rule: that fired it as it is now, None where there is none."""
+    """Charts of one alert. rule: that fired it as it is now, None where there is none. away: when the target that it is
+    about did not answer."""
 
     frame: Frame
     alert: Alert
     rule: Rule | None
+    away: Sequence[Span] = ()
 
     def charts(self) -> list[dict[str, Any]]:
         """What the rule read first, in the order of its text; then what else is kept. docs/api.md has their fields."""
-        view = View(self.frame)
+        view = self._view()
         read = asked(self.rule) if self.rule else []
         told = {one.reading.metric.name for one in read if one.reading.how == "now"}
         own = [self._chart(view, one, "rule") for one in read]
@@ -78,10 +80,17 @@ class Drawing:
         ]
         return [chart for chart in (*own, *beside) if chart is not None]
 
+    def _view(self) -> View:
+        """What rules see of the samples, and how the alert's own target answered; nothing else that is no sample."""
+        owner, place = self.alert.owner, PLACES[self.alert.place]
+        if not owner:
+            return View(self.frame)
+        members = Members(targets={owner: place.only or Scope.NODE})
+        states = {owner: state_codes(self.away, self.frame.ticks)}
+        return View(self.frame, members=members, given={TARGET_STATE.name: states})
+
     def _chart(self, view: View, one: Asked, of: str) -> dict[str, Any] | None:
         reading, metric = one.reading, one.reading.metric
-        if metric.name in GIVEN:
-            return None
         table = view.table(reading, one.place)
         rows = [row for row in range(len(table.keys)) if not np.isnan(table.values[row]).all()]
         if not rows:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from alerts.defaults import Tables
+from alerts.given import Span
 from alerts.record import Alert
 from alerts.rule import Rule
 from dashboard.alert_charts import Drawing, frame_of
@@ -51,7 +52,8 @@ def charts(sources: Sources, file: Tables, number: int) -> dict[str, Any]:
     found = evidence(sources, file, number)
     alert, frame = found.alert, frame_of(found.part)
     told = {"id": alert.id, "severity": alert.severity, "began": alert.began_ms, "fired": alert.fired_ms}
-    drawn = Drawing(frame, alert, found.rule).charts()
+    away = [Span(one["from"], one["to"], one["reason"]) for one in found.part["absences"] if one["metric"] is None]
+    drawn = Drawing(frame, alert, found.rule, away).charts()
     return {**around(found), "alert": {**told, "ended": alert.ended_ms}, "t": frame.ticks, "charts": drawn}
 
 

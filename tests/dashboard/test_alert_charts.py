@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from alerts.defaults import defaults
+from alerts.given import Span
 from alerts.operands import label_of
 from alerts.record import Alert
 from alerts.rule import Rule, rule, rules
@@ -171,3 +172,15 @@ def test_a_series_has_a_gap_by_its_own_pace() -> None:
     assert gap_of(ticks, np.array([1.0, 1.0, 1.0, 1.0, 1.0])) == 2500.0
     assert gap_of(ticks, np.array([1.0, nan, 1.0, nan, 1.0])) == 5000.0
     assert gap_of(ticks, np.array([nan, nan, nan, nan, nan])) == 2500.0
+
+
+def test_how_a_target_answered_is_known_from_when_it_did_not() -> None:
+    silent = Alert(2, "node_silent", "Silent", "node", ("a",), "critical", "", T0, T0 + 3000, "a is silent")
+    away = [Span(T0 + 2000, None, "timed out: nobody there")]
+    found = plain(
+        Drawing(frame_of(kept(series("gpu_power_watts", [5.0] * 4, "b"))), silent, RULES["node_silent"], away).charts()
+    )
+    state = found[0]
+    assert (state["label"], state["of"], state["spans"]) == ("State", "rule", True)
+    assert [(line["labels"], line["own"]) for line in state["lines"]] == [({"target": "a"}, True)]
+    assert state["lines"][0]["spans"] == [[T0, T0 + 2000, "ok", False], [T0 + 2000, T0 + 4000, "timed out", True]]
