@@ -74,6 +74,7 @@ ROWS = (
     Question("day", "24 h × 16 at 960 points, ending now", Goal(None, 8, 8, "Prometheus", "day")),
     Question("day_again", "the same, when some of it was asked before", Goal(None, 8)),
     Question("month", "30 d × 16 at 720 points, ending now", Goal(None, 10, 6, "Prometheus", "month_rules")),
+    Question("month_again", "the same, when it was asked before", Goal(None, 10, 6, "Prometheus", "month_rules")),
     Question("month_rules", "the same from 10-minute recording rules", Goal()),
     Question("summary", "run summary, 2 h, 20 metrics × 16, sealed", Goal(None, 40, 10, "Prometheus", "summary")),
     Question("summary_now", "the same, ending now", Goal(None, 40, 10, "Prometheus", "summary_now")),
