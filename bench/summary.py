@@ -1,7 +1,8 @@
 """What a run's summary costs: `python -m bench.summary [DIRECTORY]`.
 
 Two hours of 16 nodes and one engine at 1 Hz in a store, once with every full hour sealed and once with the last hour
-as rows. Values are made up, but series are the catalogue's, and most error counters stand still as they do. Prints
+as rows: as a page asks, which has those in its tail, and out of the file alone, as the collector does once at a run's
+end. Values are made up, but series are the catalogue's, and most error counters stand still as they do. Prints
 the best of five on the clock, and what they take of CPU.
 """
 
@@ -17,6 +18,9 @@ from pathlib import Path
 import numpy as np
 
 from bench.speed.cost import best
+from dashboard.run_numbers import LiveReader
+from dashboard.sources import Sources
+from pipeline.tail import Tail
 from runs.reader import StoreReader
 from runs.subject import Member, Subject
 from runs.summary import summarise
@@ -121,8 +125,14 @@ def main() -> None:
         for hour, label in ((START_MS, "the last hour as rows"), (START_MS + HOUR_MS, "all sealed")):
             for target in (*nodes, "head"):
                 store.seal(target, hour, START_MS + 3 * HOUR_MS)
-            tell(f"2 h, {label}", lambda: summarise(whole, reader))
-            tell(f"10 min of it, {label}", lambda: summarise(part_of, reader))
+            tail = Tail(store)
+            tail.follow()
+            page = LiveReader(Sources(store, tail, lambda: whole.end_ms))
+            assert summarise(whole, page) == summarise(whole, reader), "a page says the same"
+            tell(f"2 h, {label}, on a page", lambda page=page: summarise(whole, page))  # type: ignore[misc]
+            tell(f"10 min of it, {label}, on a page", lambda page=page: summarise(part_of, page))  # type: ignore[misc]
+            tell(f"2 h, {label}, from the file alone", lambda: summarise(whole, reader))
+            tell(f"10 min of it, {label}, from the file alone", lambda: summarise(part_of, reader))
         store.close()
 
 

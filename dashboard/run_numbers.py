@@ -15,6 +15,7 @@ from runs.model import Run
 from runs.reader import StoreReader, Wanted
 from storage.errors import StoreError
 from telemetry.frame import Frame
+from telemetry.model import Series
 
 LIVE_MS = 10_000
 """How long the numbers of a run that goes on are shown before they are worked out anew; of a long one longer:"""
@@ -28,7 +29,7 @@ Key = tuple[int, int, int | None, int | None]
 
 
 class LiveReader(StoreReader):
-    """The store, with the tail in front of it where samples are asked for by their metrics."""
+    """The store, with the tail in front of it where samples are asked for."""
 
     def __init__(self, sources: Sources) -> None:
         super().__init__(sources.store)
@@ -36,9 +37,24 @@ class LiveReader(StoreReader):
 
     def frame(self, wanted: Wanted, start_ms: int, end_ms: int, targets: Collection[str] | None = None) -> Frame:
         """Samples of start ≤ tick ≤ end."""
-        if callable(wanted):
-            return super().frame(wanted, start_ms, end_ms, targets)
         return self._sources.frame(wanted, start_ms, end_ms, targets)
+
+    def still(
+        self, wanted: Wanted, start_ms: int, end_ms: int, targets: Collection[str] | None = None
+    ) -> Collection[Series]:
+        """Those that stood still in the hours that are sealed, and in the tail from there on."""
+        seam = self._sources.seam()
+        if seam is None or end_ms < seam[1]:
+            return super().still(wanted, start_ms, end_ms, targets)
+        tail = self._sources.tail
+        metrics = tail.metrics(wanted) if callable(wanted) else wanted
+        standing = tail.standing(metrics, start_ms if start_ms > seam[0] else seam[1], end_ms, targets)
+        if callable(wanted):
+            standing = {series: level for series, level in standing.items() if wanted(series)}
+        if start_ms > seam[0]:
+            return standing.keys()
+        before = self._stood(wanted, start_ms, seam[1] - 1, targets)
+        return {series for series, level in before.items() if standing.get(series) == level}
 
 
 @dataclass(frozen=True)

@@ -9,16 +9,20 @@ from functools import cached_property
 from typing import Protocol
 
 from dashboard.kept import KeptHours
+from dashboard.shelf import Shelf
 from pipeline.tail import SPAN_MS, Tail
 from storage.records import Row
 from storage.store import Store
 from telemetry import ratios
 from telemetry.catalog import cluster
 from telemetry.frame import Frame, Sheet
+from telemetry.model import Series
 from telemetry.seam import joined
 from telemetry.summary import HOUR_MS, Summaries
 
 DEFAULT_STEP_MS = 1000
+Wanted = Collection[str] | Callable[[Series], bool]
+"""Names of metrics, or a test of a series."""
 
 
 class Recent(Protocol):
@@ -74,6 +78,11 @@ class Sources:
         """What is kept of sealed hours, for all who ask."""
         return KeptHours(self.store)
 
+    @cached_property
+    def shelf(self) -> Shelf:
+        """What is kept of summaries, for all who ask."""
+        return Shelf(self.store)
+
     def now_ms(self) -> int:
         """The instant, epoch milliseconds."""
         return self.clock()
@@ -88,28 +97,34 @@ class Sources:
         """The tail; the store until the tail is loaded."""
         return self.tail if self.tail.loaded else FromStore(self.store)
 
-    def frame(
-        self, metrics: Collection[str], start_ms: int, end_ms: int, targets: Collection[str] | None = None
-    ) -> Frame:
-        """History of start ≤ tick ≤ end: from the tail as far as that reaches back, before that from the store.
+    def frame(self, metrics: Wanted, start_ms: int, end_ms: int, targets: Collection[str] | None = None) -> Frame:
+        """History of start ≤ tick ≤ end, of these metrics or of series that pass a test: from the tail as far as that
+        reaches back, before that from the store.
 
         They meet at a whole hour: the store has sealed it when the tail lets go of it, so that no row is read.
         """
-        seam = self._seam()
+        seam = self.seam()
         wanted = None if targets is None else list(targets)
         if seam is None or end_ms < seam[1]:
             return self.store.frame(metrics, wanted, start_ms, end_ms)
         if start_ms > seam[0]:
-            return self.tail.frame(metrics, start_ms=start_ms, end_ms=end_ms, targets=targets)
+            return self._newest(metrics, start_ms, end_ms, targets)
         before = self.store.frame(metrics, wanted, start_ms, seam[1] - 1)
-        return joined(before, self.tail.frame(metrics, start_ms=seam[1], end_ms=end_ms, targets=targets))
+        return joined(before, self._newest(metrics, seam[1], end_ms, targets))
+
+    def _newest(self, wanted: Wanted, start_ms: int, end_ms: int, targets: Collection[str] | None) -> Frame:
+        """Of the tail."""
+        if not callable(wanted):
+            return self.tail.frame(wanted, start_ms=start_ms, end_ms=end_ms, targets=targets)
+        metrics = self.tail.metrics(wanted)
+        return self.tail.frame(metrics, start_ms=start_ms, end_ms=end_ms, targets=targets).select(wanted)
 
     def sheets(
         self, metrics: Collection[str], ranges: Sequence[tuple[int, int]], targets: Collection[str] | None = None
     ) -> Iterator[tuple[int, int, Sheet]]:
         """(start, end, values of `frame`) of each of the ranges, which follow each other, cut at the seam; of gauges
         and states."""
-        seam = self._seam()
+        seam = self.seam()
         meets = ranges[-1][1] + 1 if seam is None else seam[1]
         stored = [(start, min(end, meets - 1)) for start, end in ranges if start < meets]
         wanted = None if targets is None else list(targets)
@@ -121,7 +136,7 @@ class Sources:
                 frame = self.tail.frame(metrics, start_ms=max(start, meets), end_ms=end, targets=targets)
                 yield max(start, meets), end, Sheet(frame.ticks, frame.series, frame.values)
 
-    def _seam(self) -> tuple[int, int] | None:
+    def seam(self) -> tuple[int, int] | None:
         """(from when on the tail holds everything, the first whole hour of that); None while it is not loaded."""
         latest = self.tail.latest_tick
         if not self.tail.loaded or latest is None:
@@ -133,7 +148,7 @@ class Sources:
         self, metrics: Collection[str], start_ms: int, end_ms: int, targets: Collection[str] | None = None
     ) -> Summaries:
         """Sealed hours that overlap the range."""
-        return self.store.summaries(metrics, None if targets is None else list(targets), start_ms, end_ms)
+        return self.shelf.summaries(metrics, start_ms, end_ms, targets)
 
     def unsealed(self, start_ms: int, end_ms: int, most: int | None = None) -> list[int]:
         """Hours of the range, rising, whose rows no summary tells yet, or not all of them; of more than `most` the

@@ -55,15 +55,26 @@ class Packed:
     def read(self, places: Sequence[int], low: int, high: int) -> Floats:
         """Rows low ≤ row < high of the series at these places: float64[series, rows]."""
         found = np.empty((len(places), high - low))
+        self.put(places, low, high, found)
+        return found
+
+    def put(self, places: Sequence[int], low: int, high: int, found: Floats) -> None:
+        """The same, written into float64[series, rows]."""
         if len(places) == 1:
             form, place = self._form.item(places[0]), self._place.item(places[0])
             found[:] = self._of(form, slice(place, place + 1), low, high)
-            return found
+            return
         forms, own = self._form[places], self._place[places]
         for form in range(4):
             mine = (forms == form).nonzero()[0]
             if len(mine):
                 found[mine] = self._of(form, own[mine], low, high)
+
+    def same(self, places: Sequence[int]) -> Floats:
+        """What each of these series is all through, NaN where it moves: float64[series]."""
+        constant = self._form[places] == 0
+        found = np.full(len(places), np.nan)
+        found[constant] = self._same[self._place[places][constant]]
         return found
 
     def _of(self, form: int, own: slice | npt.NDArray[np.integer], low: int, high: int) -> npt.NDArray[np.floating]:
@@ -111,6 +122,13 @@ class Block:
         """Bytes that the values take."""
         return self._values.nbytes
 
+    def same(self, places: Sequence[int]) -> Floats:
+        """What each of these series is all through, NaN where it moves: float64[series]."""
+        if isinstance(self._values, Packed):
+            return self._values.same(places)
+        rows = self._values[: self.used, places]
+        return np.where(np.asarray((rows == rows[0]).all(axis=0)), rows[0], np.nan)
+
     def read(self, places: Sequence[int], low: int, high: int) -> Floats:
         """Rows low ≤ row < high of the series at these places: float64[series, rows]."""
         if isinstance(self._values, Packed):
@@ -118,3 +136,10 @@ class Block:
         if len(places) == 1:
             return self._values[np.newaxis, low:high, places[0]]
         return self._values[low:high, places].T
+
+    def put(self, places: Sequence[int], low: int, high: int, into: Floats) -> None:
+        """The same, written into float64[series, rows]."""
+        if isinstance(self._values, Packed):
+            self._values.put(places, low, high, into)
+        else:
+            into[:] = self._values[low:high, places].T

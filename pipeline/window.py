@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import groupby
 
 import numpy as np
 
@@ -114,6 +115,26 @@ class Window:
         with self._lock:
             return sorted(self._blocks)
 
+    def metrics(self, wanted: Callable[[Series], bool]) -> frozenset[str]:
+        """Names of the metrics of the series that are wanted."""
+        with self._lock:
+            layouts = {id(block.series): block.series for blocks in self._blocks.values() for block in blocks}
+        return frozenset(series.metric for layout in layouts.values() for series in layout if wanted(series))
+
+    def standing(
+        self, metrics: Collection[str], start_ms: int, end_ms: int, targets: Collection[str] | None = None
+    ) -> dict[Series, float]:
+        """Series of these metrics that were one and the same number at every reading from the last one at or before the
+        start up to the end, and that number. Not all, for they are judged by the block."""
+        wanted, found = frozenset(metrics), dict[Series, float]()
+        with self._lock:
+            for target, blocks in self._blocks.items():
+                begin = max((one.first_tick for one in blocks if one.first_tick <= start_ms), default=None)
+                if begin is not None and (targets is None or target in targets):
+                    mine = [one for one in blocks if one.last_tick >= begin and one.first_tick <= end_ms]
+                    found |= _standing(mine, wanted, self._plans)
+        return found
+
     def frame(
         self,
         metrics: Collection[str],
@@ -139,6 +160,20 @@ class Window:
             frame = _assemble(chosen, wanted, self._intervals, self._plans)
             _judge_gaps(frame, self._stretches)
             return mark_steps(frame, [step for step in self._steps if step[0].metric in wanted])
+
+
+def _standing(blocks: Sequence[Block], metrics: frozenset[str], plans: Plans) -> dict[Series, float]:
+    """Series that are one and the same number in all of these blocks."""
+    found: dict[Series, float] | None = None
+    for _, some in groupby(blocks, key=lambda block: id(block.series)):
+        own = list(some)
+        places, rows = plans.of(own[0].series, metrics)
+        levels = np.array([block.same(places) for block in own])
+        stood = np.flatnonzero(np.asarray((levels == levels[0]).all(axis=0))).tolist()
+        names, values = list(rows), levels[0].tolist()
+        mine = {names[at]: values[at] for at in stood}
+        found = mine if found is None else {one: level for one, level in found.items() if mine.get(one) == level}
+    return found or {}
 
 
 def _judge_gaps(frame: Frame, stretches: Mapping[str, Sequence[Stretch]]) -> None:
@@ -181,24 +216,27 @@ def _cut(blocks: list[Block], start_ms: float | None, end_ms: float | None, befo
 def _assemble(
     chosen: list[tuple[str, Cut]], metrics: frozenset[str], intervals: Mapping[str, int], plans: Plans
 ) -> Frame:
-    ticks = _union([np.concatenate([block.ticks[low:high] for block, low, high in cut]) for _, cut in chosen])
+    read = [np.concatenate([block.ticks[low:high] for block, low, high in cut]) for _, cut in chosen]
+    ticks = _union(read)
+    even = bool(read) and ticks is read[0]
     picked = [(target, cut, _pick(cut, metrics, plans)) for target, cut in chosen]
     series = tuple(one for _, _, rows in picked for one in rows)
-    values = np.full((len(series), len(ticks)), np.nan)
-    at_ms = np.full((len(series), len(ticks)), np.nan)
+    values, at_ms = np.empty((len(series), len(ticks))), np.empty((len(series), len(ticks)))
     gap_ms = np.empty(len(series))
     first = 0
     for target, cut, rows in picked:
         mine = slice(first, first + len(rows))
         first += len(rows)
         gap_ms[mine] = NOMINAL_PER_GAP * intervals.get(target, DEFAULT_INTERVAL_MS)
-        if rows:
+        if rows and even and len({id(block.series) for block, _, _ in cut}) == 1:
+            _fill_evenly(cut, plans.of(cut[0][0].series, metrics)[0], values[mine], at_ms[mine])
+        elif rows:
             _fill(cut, ticks, rows, lambda series: plans.of(series, metrics), values[mine], at_ms[mine])
     return Frame(ticks, series, values, at_ms, np.zeros(values.shape, bool), gap_ms)
 
 
 def _union(read: list[Ints]) -> Ints:
-    """All ticks, rising; nearly always those of each target, which need not be sorted then."""
+    """All ticks, rising; nearly always those of each target, which need not be sorted then: the first one's own."""
     if not read:
         return np.zeros(0, np.int64)
     first = read[0]
@@ -219,6 +257,17 @@ def _pick(cut: Cut, metrics: frozenset[str], plans: Plans) -> Mapping[Series, in
     return rows
 
 
+def _fill_evenly(cut: Cut, places: Sequence[int], values: Floats, at_ms: Floats) -> None:
+    """Of a target that was read at every tick, with one layout."""
+    done = 0
+    for block, low, high in cut:
+        columns = slice(done, done + high - low)
+        at_ms[0, columns] = block.at_ms[low:high]
+        block.put(places, low, high, values[:, columns])
+        done = columns.stop
+    at_ms[1:] = at_ms[0]
+
+
 def _fill(
     cut: Cut,
     ticks: Ints,
@@ -227,6 +276,7 @@ def _fill(
     values: Floats,
     at_ms: Floats,
 ) -> None:
+    values[:], at_ms[:] = np.nan, np.nan
     for block, low, high in cut:
         columns = _columns(ticks, block.ticks[low:high])
         at_ms[:, columns] = block.at_ms[low:high]

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
+import numpy as np
+
 from telemetry.frame import Frame
 from telemetry.grid import largest, least
 from telemetry.model import Series
-from telemetry.summary import Summaries
+from telemetry.summary import Summaries, hour_of
 
 Wanted = Callable[[Series], bool] | Collection[str]
 """A test of a series, or names of metrics."""
@@ -105,6 +107,22 @@ class Reader(Protocol):
         """Events in the range."""
 
 
+class Hour(Protocol):
+    """A sealed hour of a target."""
+
+    @property
+    def target(self) -> str:
+        """Whose."""
+
+    @property
+    def n(self) -> int:
+        """How often it was read."""
+
+    @property
+    def first_tick(self) -> int:
+        """Of its first reading."""
+
+
 class Store(Protocol):
     """What is asked of `storage.store.Store`."""
 
@@ -119,6 +137,9 @@ class Store(Protocol):
 
     def unsealed(self, start_ms: int, end_ms: int) -> list[tuple[str, int]]:
         """Hours of targets that no summary tells."""
+
+    def sealed(self, start_ms: int, end_ms: int) -> Sequence[Hour]:
+        """Hours of targets that summaries tell."""
 
     def episodes(self, deployment: str, start: int, end: int) -> Sequence[Episode]:
         """Prefills."""
@@ -148,13 +169,24 @@ class StoreReader:
         self, wanted: Wanted, start_ms: int, end_ms: int, targets: Collection[str] | None = None
     ) -> Collection[Series]:
         """Those that stood still in every hour of the range, of targets whose hours are all sealed."""
+        return self._stood(wanted, start_ms, end_ms, targets).keys()
+
+    def _stood(
+        self, wanted: Wanted, start_ms: int, end_ms: int, targets: Collection[str] | None
+    ) -> dict[Series, float]:
+        """The same with the number at which each stood, from its last sample at or before the start on: only where that
+        is in the start's own hour, since the target was read there before the start, and told it whenever it was."""
         open_now = {target for target, _ in self._store.unsealed(start_ms, end_ms)}
-        hours = self._store.summaries(wanted, _listed(targets), start_ms, end_ms)
-        if not hours.count.size:
-            return ()
-        unmoved = (largest(hours.last) == least(hours.first)).tolist()
-        told = zip(hours.series, unmoved, strict=True)
-        return {series for series, stood in told if stood and series.target not in open_now}
+        readings = {one.target: one.n for one in self._store.sealed(start_ms, start_ms) if one.first_tick <= start_ms}
+        closed = readings.keys() - open_now
+        chosen = closed if targets is None else closed.intersection(targets)
+        hours = self._store.summaries(wanted, sorted(chosen), start_ms, end_ms)
+        first = int(np.searchsorted(hours.hours, hour_of(start_ms)))
+        if not hours.count[:, first:].size:
+            return {}
+        highest, lowest = largest(hours.last[:, first:]), least(hours.first[:, first:])
+        told = zip(hours.series, highest.tolist(), (highest == lowest).tolist(), hours.count[:, first], strict=True)
+        return {one: level for one, level, stood, count in told if stood and count == readings[one.target]}
 
     def episodes(self, deployment: str, start_ms: int, end_ms: int) -> Sequence[Episode]:
         """Prefills that overlap the range."""

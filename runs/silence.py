@@ -28,10 +28,12 @@ def last_readings(frame: Frame, until_ms: float) -> dict[str, float]:
     """Instant of the newest reading at or before an instant, by target; those without one are not in it."""
     found: dict[str, float] = {}
     high = int(np.searchsorted(frame.ticks, until_ms, side="right"))
-    for row, series in enumerate(frame.series):
-        read = frame.ticks[:high][~np.isnan(frame.values[row, :high])]
-        if len(read):
-            found[series.target] = max(found.get(series.target, -np.inf), float(read[-1]))
+    known = ~np.isnan(frame.values[:, :high])
+    rows = np.flatnonzero(np.asarray(known.any(axis=1)))
+    newest = frame.ticks[high - 1 - np.argmax(known[rows, ::-1], axis=1)] if len(rows) else rows
+    for row, tick in zip(rows.tolist(), newest.tolist(), strict=True):
+        target = frame.series[row].target
+        found[target] = max(found.get(target, -np.inf), float(tick))
     return found
 
 

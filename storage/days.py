@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 from sqlalchemy import BindParameter, Connection, Select, bindparam, delete, select
 
-from storage import chunks, schema
+from storage import chunks, edition, schema
+from storage.asking import fetched
 from storage.chunks import SUM
 from storage.dialect import Dialect
-from storage.sealed import CHUNK, fetched, parts
+from storage.sealed import CHUNK, parts
 from telemetry.frame import Bools, Floats, Ints
 from telemetry.summary import HOUR_MS
 
@@ -31,6 +32,8 @@ ABSENT = -1.0
 SHAPE = (len(COLUMNS), HOURS)
 SIZES = tuple(8 * len(COLUMNS) * hours + SUM.size for hours in (1, HOURS))
 """Of a day's data: one hour that stands for all of them, or all."""
+SOUND = 0x2144DF1C
+"""The sum of anything with its own sum behind it, as `chunks.summed` writes it: what is not damaged."""
 MOST_SPANS = 16
 """Stretches without days that are asked for one by one; of more all hours between are read."""
 
@@ -77,6 +80,7 @@ def spoil(connection: Connection, target: str, hour: int) -> None:
 def mark(connection: Connection, dialect: Dialect, target: str, hour: int) -> None:
     """The same, and its day is to be made anew. The mark counts, so that whoever makes it sees that it was set anew."""
     spoil(connection, target, hour)
+    edition.rise(connection, dialect)
     mine = {"target": target, "day": day_of(hour)}
     known = connection.scalar(select(DUE.mark).where(DUE.target == mine["target"], DUE.day == mine["day"]))
     connection.execute(dialect.upsert(schema.day_due), {**mine, "mark": (known or 0) + 1})
@@ -104,13 +108,10 @@ def read(connection: Connection, numbers: Sequence[int], first: int, last: int) 
     """What there is of these series in the days first … last (starts). A damaged one is as good as none."""
     asked = {"first": first, "last": last}
     rows = [row for some in parts(numbers) for row in fetched(connection, DAYS, {**asked, "some": some})]
-    sizes: dict[int, list[tuple[int, int, bytes]]] = {size: [] for size in SIZES}
-    for row in rows:
-        if (size := len(row[2])) in sizes:
-            sizes[size].append(row)
-    found = [_unpacked(some, size) for size, some in sizes.items() if some]
-    if len(found) == 1:
-        return found[0]
+    lengths = {len(row[2]) for row in rows}
+    if len(lengths) == 1 and lengths <= set(SIZES):
+        return _unpacked(rows, lengths.pop())
+    found = [_unpacked([row for row in rows if len(row[2]) == size], size) for size in SIZES if size in lengths]
     none = np.zeros(0, np.int64)
     return Days(
         np.concatenate([none, *(one.series for one in found)]),
@@ -121,12 +122,12 @@ def read(connection: Connection, numbers: Sequence[int], first: int, last: int) 
 
 def _unpacked(rows: Sequence[tuple[int, int, bytes]], size: int) -> Days:
     """Rows whose data is so long: all hours of each column, or one that stands for all."""
-    keys = np.array([row[:2] for row in rows], dtype=np.int64)
-    data = np.frombuffer(b"".join([row[2] for row in rows]), dtype=np.uint8).reshape(len(rows), size)
-    sums = np.array([zlib.crc32(row[2][: -SUM.size]) for row in rows], dtype=np.uint32)
-    words = np.ascontiguousarray(data[:, : -SUM.size]).view("<f8").reshape(len(rows), len(COLUMNS), -1)
-    sound = np.ascontiguousarray(data[:, -SUM.size :]).view("<u4")[:, 0] == sums
-    whole = Days(keys[:, 0], keys[:, 1], np.broadcast_to(words, (len(rows), *SHAPE)))
+    series, day, data = zip(*rows, strict=True)
+    words = np.frombuffer(b"".join(data), dtype=np.uint8).reshape(len(rows), size)
+    cells = words[:, : -SUM.size].copy().view("<f8").reshape(len(rows), len(COLUMNS), -1)
+    sound = np.array(list(map(zlib.crc32, data)), dtype=np.uint32) == SOUND
+    spread = np.broadcast_to(cells, (len(rows), *SHAPE))
+    whole = Days(np.array(series, dtype=np.int64), np.array(day, dtype=np.int64), spread)
     return whole if sound.all() else whole.where(sound)
 
 

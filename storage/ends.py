@@ -70,13 +70,12 @@ def _frame(connection: Connection, known: Mapping[int, Series], low: Points, hig
     if not high:
         return empty()
     order = sorted(high, key=lambda number: (known[number].target, known[number].metric, known[number].labels))
-    points = [(row, side[number]) for row, number in enumerate(order) for side in (high, low) if number in side]
-    ticks = np.unique(np.array([point.tick for _, point in points], dtype=np.int64))
+    points = [(row, *side[number]) for row, number in enumerate(order) for side in (high, low) if number in side]
+    rows, at, instants, levels = (list(one) for one in zip(*points, strict=True))
+    ticks, columns = np.unique(np.array(at, dtype=np.int64), return_inverse=True)
     shape = (len(order), len(ticks))
     values, at_ms = np.full(shape, np.nan), np.full(shape, np.nan)
-    for row, point in points:
-        column = int(np.searchsorted(ticks, point.tick))
-        values[row, column], at_ms[row, column] = point.value, point.at_ms
+    values[rows, columns], at_ms[rows, columns] = levels, instants
     series = tuple(known[number] for number in order)
     gaps = history.gaps(connection, [one.target for one in series])
     return Frame(ticks, series, values, at_ms, np.zeros(shape, dtype=bool), gaps)

@@ -7,9 +7,9 @@ import time
 from sqlalchemy import Connection, delete, select
 
 from storage import schema
+from storage.asking import fetched
 from storage.database import Database
 from storage.days import CELLS, DAY, DAY_MS, DUE, HOURS, SERIES, packed
-from storage.sealed import fetched
 from storage.upkeep import PAUSE_S, Pause
 from telemetry.summary import HOUR_MS
 

@@ -8,6 +8,7 @@ import numpy as np
 from sqlalchemy import Connection, bindparam, select
 
 from storage import hot, schema, sealed
+from storage.asking import fetched
 from storage.assembly import Table, assemble, values_of
 from storage.damage import Broken, refused
 from storage.dialect import Dialect
@@ -101,7 +102,7 @@ def framed(connection: Connection, table: Table, known: Mapping[int, Series]) ->
 def _steps(connection: Connection, order: Sequence[int], ticks: Ints) -> list[tuple[int, int, str]]:
     """What the wanted series went through inside the frame: row, column at or after the step, reason."""
     row_of = {number: row for row, number in enumerate(order)}
-    found = connection.execute(STEPS, {"first": int(ticks[0]), "last": int(ticks[-1])}).all()
+    found = fetched(connection, STEPS, {"first": int(ticks[0]), "last": int(ticks[-1])})
     return [
         (row_of[number], int(np.searchsorted(ticks, tick)), reason)
         for number, tick, reason in found
@@ -123,5 +124,5 @@ def _breaks(steps: Sequence[tuple[int, int, str]], values: Floats) -> Bools:
 
 def gaps(connection: Connection, targets: Sequence[str]) -> Floats:
     """What is a gap of each of these targets, by its present interval: float64[target], milliseconds."""
-    known = {name: NOMINAL_PER_GAP * interval for name, interval in connection.execute(INTERVALS).all()}
+    known = {name: NOMINAL_PER_GAP * interval for name, interval in fetched(connection, INTERVALS)}
     return np.array([known.get(target, NOMINAL_PER_GAP * NOMINAL_MS) for target in targets])

@@ -9,7 +9,8 @@ from typing import Any
 
 from sqlalchemy import BindParameter, Connection, bindparam, case, func, literal_column, select
 
-from storage import schema
+from storage import edition, schema
+from storage.asking import fetched, scalar, scalars
 from storage.chunks import FORGOTTEN
 from storage.hot import FIRST
 from storage.intervals import stretches
@@ -78,7 +79,7 @@ def sealed(connection: Connection, start: int, end: int) -> list[Clock]:
 def extent(connection: Connection) -> tuple[int, int] | None:
     """(first, last): no row and no summary lies outside; None where there is nothing. Ends of indexes, so that it takes
     no time however much there is."""
-    told, row, hour, newest = (connection.scalar(query) for query in ENDS)
+    told, row, hour, newest = (scalar(connection, query) for query in ENDS)
     first = [one for one in (told, row) if one is not None]
     last = [one for one in (None if hour is None else hour + HOUR_MS - 1, newest) if one is not None]
     return (min(first), max(last)) if first and last else None
@@ -86,7 +87,7 @@ def extent(connection: Connection) -> tuple[int, int] | None:
 
 def forgotten(connection: Connection, start: int, end: int) -> bool:
     """Whether samples of start ≤ tick ≤ end were given up, so that only summaries tell of them."""
-    return connection.scalar(GIVEN_UP, {"first": hour_of(start), "start": start, "last": end}) is not None
+    return bool(fetched(connection, GIVEN_UP, {"first": hour_of(start), "start": start, "last": end}))
 
 
 def unsealed(
@@ -109,14 +110,15 @@ def unsealed(
 def states(
     connection: Connection, start: int, end: int, targets: Collection[str] | None
 ) -> dict[int, tuple[Hashable, ...]]:
-    """Of each sealed hour that overlaps the range what changes when its samples do (they come, or are given up), or the
-    interval at which it is known to have been read, by which gaps are told."""
-    names = list(connection.scalars(NAMES) if targets is None else targets)
+    """Of each sealed hour that overlaps the range what changes when its samples do (they come, are given up, or stand
+    in place of deleted ones), or the interval at which it is known to have been read, by which gaps are told."""
+    names = list(scalars(connection, NAMES) if targets is None else targets)
     found: dict[int, tuple[Hashable, ...]] = {}
+    dropped = edition.read(connection).dropped
     for some in parts(sorted(names)):
         asked = {"first": hour_of(start), "last": end, "names": some}
-        for hour, *state in connection.execute(STATES, asked).all():
-            found[hour] = (*found.get(hour, ()), *state)
+        for hour, *state in fetched(connection, STATES, asked):
+            found[hour] = (*found.get(hour, (dropped,)), *state)
     for target, others in sorted(stretches(connection, names, start, end).items()):
         for first, last, gap_ms, exact in sorted(others):
             for hour in range(hour_of(max(first, start)), min(last, end + 1), HOUR_MS):
@@ -127,7 +129,7 @@ def states(
 
 def hours_of_rows(connection: Connection, start: int, end: int) -> Iterator[int]:
     """Hours that have rows of start ≤ tick ≤ end, oldest first: a question each, however many rows."""
-    while (tick := connection.scalar(FIRST_ROW, {"first": start, "last": end})) is not None:
+    while (tick := scalar(connection, FIRST_ROW, {"first": start, "last": end})) is not None:
         yield hour_of(tick)
         start = hour_of(tick) + HOUR_MS
 
@@ -146,9 +148,9 @@ class Unsealed:
     def hours(self, connection: Connection, start: int, end: int, most: int | None) -> list[int]:
         """Start of those that overlap the range, rising; at most so many of each kind."""
         first, last = hour_of(start), hour_of(end)
-        late = {hour for _, hour in connection.execute(LATE_HOURS, {"first": first, "last": last}).all()}
+        late = {hour for _, hour in fetched(connection, LATE_HOURS, {"first": first, "last": last})}
         found = set(sorted(late)[:most])
-        names = set(connection.scalars(NAMES))
+        names = set(scalars(connection, NAMES))
         rows = (
             hour for hour in hours_of_rows(connection, first, last + HOUR_MS - 1) if self._any(connection, hour, names)
         )
@@ -156,17 +158,17 @@ class Unsealed:
 
     def _any(self, connection: Connection, hour: int, names: set[str]) -> bool:
         """Whether one of the targets has rows in the hour that no summary tells."""
-        missing = frozenset(names - set(connection.scalars(SEALED_FOR, {"hour": hour})))
+        missing = frozenset(names.difference(scalars(connection, SEALED_FOR, {"hour": hour})))
         if not missing:
             return False
         with self._lock:
             known = self._without.get(hour)
         if known is not None and missing <= known[1] and not _committed(connection, hour, known[0]):
             return False
-        sequence = connection.scalar(NEWEST_COMMIT) or 0
+        sequence = scalar(connection, NEWEST_COMMIT) or 0
         if len(missing) < AT_ONCE:
             asked = {"first": hour, "last": hour + HOUR_MS - 1, "names": sorted(missing)}
-            found = connection.scalar(ROW_OF, asked) is not None
+            found = bool(fetched(connection, ROW_OF, asked))
         else:
             found = bool(_present(connection, hour, set(missing)))
         with self._lock:
@@ -180,11 +182,11 @@ class Unsealed:
 
 def _committed(connection: Connection, hour: int, sequence: int) -> bool:
     """Whether rows of the hour may have come since a commit: the log of commits is shortened at its old end."""
-    oldest = connection.scalar(OLDEST_COMMIT)
+    oldest = scalar(connection, OLDEST_COMMIT)
     if oldest is None or oldest > sequence + 1:
         return True
     asked = {"after": sequence, "first": hour, "last": hour + HOUR_MS - 1}
-    return connection.scalar(COMMITTED, asked) is not None
+    return bool(fetched(connection, COMMITTED, asked))
 
 
 def _present(connection: Connection, hour: int, names: set[str]) -> set[str]:

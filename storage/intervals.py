@@ -8,6 +8,7 @@ import numpy as np
 from sqlalchemy import Connection, bindparam, select
 
 from storage import schema
+from storage.asking import fetched
 from telemetry.counters import NOMINAL_PER_GAP
 from telemetry.frame import Floats, Ints
 
@@ -29,7 +30,7 @@ def stretches(connection: Connection, targets: Sequence[str], start: int, end: i
     """Of each target, the stretches of a range in which it was read at another interval than it is now."""
     asked = {"names": sorted(set(targets)), "start": start, "end": end}
     found: dict[str, list[Stretch]] = {}
-    for target, first, last, interval_ms, name in connection.execute(OTHER, asked).all():
+    for target, first, last, interval_ms, name in fetched(connection, OTHER, asked):
         gap_ms = NOMINAL_PER_GAP * float(interval_ms)
         found.setdefault(target, []).append((first, last, gap_ms, name == OWN_FACT))
     return found

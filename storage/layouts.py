@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sqlalchemy import Connection, bindparam, select
 
 from storage import schema
+from storage.asking import fetched
 from storage.codec import labels_of, labels_text, text_of, value_of
 from storage.database import Database
 from storage.errors import StoreError
@@ -76,6 +77,7 @@ class Layouts:
         self._lock = threading.Lock()
         self._series: dict[int, Series] = {}
         self._ids: dict[Series, int] = {}
+        self._of_metric: dict[str, list[int]] = {}
         self._layouts: dict[int, Ids] = {}
         self._target: dict[int, str] = {}
         self._tuples: dict[int, tuple[Series, ...]] = {}
@@ -137,11 +139,12 @@ class Layouts:
         for number, target, metric, labels in connection.execute(query.order_by(table.c.id)):
             self._series[number] = Series(target, metric, labels_of(labels))
             self._ids[self._series[number]] = number
+            self._of_metric.setdefault(metric, []).append(number)
 
     def refresh(self, connection: Connection) -> None:
         """Learn the layouts and series that were registered since."""
         with self._lock:
-            found = connection.execute(NEWER, {"newest": max(self._layouts, default=0)}).all()
+            found = fetched(connection, NEWER, {"newest": max(self._layouts, default=0)})
             if found:
                 self._load_series(connection)
                 self._columns = None
@@ -171,6 +174,11 @@ class Layouts:
             if self._columns is None:
                 self._columns = _columns(self._layouts, self._target)
             return self._columns
+
+    def of_metrics(self, names: Collection[str]) -> list[int]:
+        """Numbers of the series of these metrics, rising, as of the last refresh."""
+        with self._lock:
+            return sorted(number for name in frozenset(names) for number in self._of_metric.get(name, ()))
 
     def series(self) -> dict[int, Series]:
         """Number → series, as of the last refresh."""

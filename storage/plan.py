@@ -38,7 +38,7 @@ class Plan:
 
 def make_plan(layouts: Layouts, known: Mapping[int, Series], wanted: Wanted, targets: Sequence[str] | None) -> Plan:
     """What to read. Other layouts of the targets concerned are in it too: their rows say when a target was read."""
-    return plan_of(layouts, _numbers(known, wanted), targets, whole=wanted is None)
+    return plan_of(layouts, _numbers(layouts, known, wanted), targets, whole=wanted is None)
 
 
 def plan_of(layouts: Layouts, ids: Ids, targets: Sequence[str] | None, *, whole: bool = False) -> Plan:
@@ -65,14 +65,10 @@ def plan_of(layouts: Layouts, ids: Ids, targets: Sequence[str] | None, *, whole:
     )
 
 
-def _numbers(known: Mapping[int, Series], wanted: Wanted) -> Ids:
-    if wanted is None:
-        found = list(known)
-    elif callable(wanted):
-        found = [number for number, series in known.items() if wanted(series)]
-    else:
-        names = frozenset(wanted)
-        found = [number for number, series in known.items() if series.metric in names]
+def _numbers(layouts: Layouts, known: Mapping[int, Series], wanted: Wanted) -> Ids:
+    if wanted is not None and not callable(wanted):
+        return np.array([number for number in layouts.of_metrics(wanted) if number in known], dtype=np.int64)
+    found = [number for number, series in known.items() if wanted is None or wanted(series)]
     return np.array(found, dtype=np.int64)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, and_, func, or_, select, true
 
 from storage import schema
+from storage.asking import scalars
 from storage.codec import labels_of, unpack, value_of
 from storage.records import Absence, Command, Commit, Episode, Event, Fact, Offset, Row, TargetRow
 from telemetry.model import Series
@@ -181,7 +182,7 @@ STEPS = select(schema.target.c.interval_ms).distinct()
 
 def steps_ms(connection: Connection) -> list[int]:
     """The nominal intervals that targets are read with, each once, rising."""
-    return sorted(connection.scalars(STEPS))
+    return sorted(scalars(connection, STEPS))
 
 
 def targets(connection: Connection) -> list[TargetRow]:

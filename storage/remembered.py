@@ -15,8 +15,9 @@ MOST_BYTES = 8_000_000
 
 
 class Head(NamedTuple):
-    """What stands of a clock in an index. An hour that is sealed anew has more readings, so that equal heads are heads
-    of equal clocks."""
+    """What stands of a clock in an index, and how often hours were deleted before. An hour that is sealed anew has more
+    readings, and another that comes in place of a deleted one has a higher number of those: equal heads are heads of
+    equal clocks."""
 
     target: str
     hour: int
@@ -24,6 +25,7 @@ class Head(NamedTuple):
     first_tick: int
     last_tick: int
     codec: str
+    dropped: int
 
 
 class Remembered:

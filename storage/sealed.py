@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, Select, bindparam, select
+from sqlalchemy import Connection, bindparam, select
 from sqlalchemy.exc import DatabaseError
 
-from storage import schema
+from storage import edition, schema
+from storage.asking import failure, fetched
 from storage.chunks import FORGOTTEN, UNREADABLE
 from storage.clocks import Decoder, Place, Reading
 from storage.damage import Broken, refused
@@ -146,7 +147,8 @@ def _known(
     """The same, of which only what is not remembered is read."""
     asked = {"first": hour_of(start), "last": end}
     rows = [row for some in parts(names) for row in fetched(connection, HEADS, {**asked, "names": some})]
-    heads = {(row[1], row[2]): (row[0], Head(*row[1:])) for row in rows}
+    dropped = edition.read(connection).dropped
+    heads = {(row[1], row[2]): (row[0], Head._make((*row[1:], dropped))) for row in rows}
     found = {place: remembered.get(head) for place, (_, head) in heads.items() if head.codec != FORGOTTEN}
     hours = [hour for (_, hour), reading in found.items() if reading is None]
     if hours:
@@ -165,12 +167,6 @@ def _known(
 def _clocks(connection: Connection, targets: Sequence[str], start: int, end: int) -> Iterator[Clock]:
     for names in parts(targets):
         yield from fetched(connection, CLOCKS, {"first": hour_of(start), "last": end, "names": names})
-
-
-def fetched(connection: Connection, query: Select[Any], values: Mapping[str, object]) -> Sequence[tuple[Any, ...]]:
-    """Rows as the driver gives them: of thousands SQLAlchemy's own take a third longer."""
-    cursor = connection.execute(query, values).cursor
-    return () if cursor is None else cursor.fetchall()
 
 
 class _Cuts:
@@ -225,8 +221,8 @@ def blobs(connection: Connection, series: Sequence[int], first: int, last: int) 
     found: dict[tuple[int, int], Blob] = {}
     for some in parts(series):
         try:
-            rows = connection.execute(BLOBS, {"first": first, "last": last, "some": some}).all()
-        except DatabaseError:
+            rows = fetched(connection, BLOBS, {"first": first, "last": last, "some": some})
+        except failure(connection):
             found |= _one_by_one(connection, some, first, last)
             continue
         found |= {(number, hour): (codec, constant, data) for number, hour, codec, constant, data in rows}

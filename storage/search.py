@@ -7,7 +7,7 @@ it, which the summaries tell; hours that have none are asked row by row.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from sqlalchemy import Connection, select
@@ -31,8 +31,7 @@ CLOSE_MS = 60_000
 NEVER = 2**62
 
 
-@dataclass(frozen=True)
-class Point:
+class Point(NamedTuple):
     """A sample: tick, instant, value."""
 
     tick: int
@@ -119,12 +118,12 @@ class Search:
         left = [number for number in series if number not in found]
         table = self._table(left, start, end) if left and start <= end else None
         if table is not None:
-            for row, number in enumerate(table.order):
-                known = np.flatnonzero(~np.isnan(table.values[row]))
-                if len(known):
-                    at = int(known[-1 if newest else 0])
-                    sample = table.at_ms[row, at], table.values[row, at]
-                    found[number] = Point(int(table.ticks[at]), *map(float, sample))
+            known = ~np.isnan(table.values)
+            rows = np.flatnonzero(np.asarray(known.any(axis=1)))
+            at = known.shape[1] - 1 - np.argmax(known[rows, ::-1], axis=1) if newest else np.argmax(known[rows], axis=1)
+            samples = (table.ticks[at], table.at_ms[rows, at], table.values[rows, at])
+            points = zip(*(one.tolist() for one in samples), strict=True)
+            found.update((table.order[row], Point(*one)) for row, one in zip(rows.tolist(), points, strict=True))
         self._take_summary(found, left, start, end, newest=newest)
 
     def _take_summary(self, found: Points, series: Iterable[int], start: int, end: int, *, newest: bool) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from storage import asks, chunks, ends, fold, history, hours, notes, read, room, summaries, tidy, upkeep
@@ -20,7 +20,6 @@ from storage.notice_store import NoticeStore
 from storage.records import (
     Absence,
     Batch,
-    Clock,
     Command,
     Commit,
     Episode,
@@ -34,6 +33,7 @@ from storage.records import (
 )
 from storage.run_store import RunStore
 from storage.seal import Sealer
+from storage.sealed_store import SealedStore
 from storage.write import Writer
 from telemetry.frame import Frame, Sheet
 from telemetry.model import Series
@@ -74,7 +74,7 @@ def is_made(url: str) -> bool:
         database.close()
 
 
-class Store(RunStore, AlertStore, NoticeStore):
+class Store(SealedStore, RunStore, AlertStore, NoticeStore):
     """One open store; every method may be called from any thread, none from a forked child."""
 
     def __init__(self, database: Database, codec: str = chunks.PCO) -> None:
@@ -204,40 +204,6 @@ class Store(RunStore, AlertStore, NoticeStore):
         """Target-hours to seal, oldest first: over for five minutes, with rows that no sealed hour holds yet."""
         with self._database.reading() as connection:
             return hours.due(connection, now_ms)
-
-    def sealed(self, start_ms: int, end_ms: int) -> list[Clock]:
-        """Sealed hours that overlap start ≤ t ≤ end, by hour and target."""
-        with self._database.reading() as connection:
-            return hours.sealed(connection, start_ms, end_ms)
-
-    def unsealed(self, start_ms: int, end_ms: int) -> list[tuple[str, int]]:
-        """(target, hour) in the range whose rows no summary tells yet, or not all of them (late), oldest first."""
-        with self._database.reading() as connection:
-            return hours.unsealed(connection, start_ms, end_ms)
-
-    def unsealed_hours(self, start_ms: int, end_ms: int, most: int | None = None) -> list[int]:
-        """Hours of the range (starts, rising) that are in `unsealed` for any target; of more than `most` the oldest."""
-        with self._database.reading() as connection:
-            return self._unsealed.hours(connection, start_ms, end_ms, most)[:most]
-
-    def states(
-        self, start_ms: int, end_ms: int, targets: Collection[str] | None = None
-    ) -> dict[int, tuple[Hashable, ...]]:
-        """Of each sealed hour of the range what changes when samples of these targets come, or are given up, or when it
-        is told at which interval they were read."""
-        with self._database.reading() as connection:
-            return hours.states(connection, start_ms, end_ms, targets)
-
-    def extent(self) -> tuple[int, int] | None:
-        """(first, last) instant outside of which there are neither rows nor summaries, of sealed hours to the hour;
-        None of an empty store. Cheap."""
-        with self._database.reading() as connection:
-            return hours.extent(connection)
-
-    def forgotten(self, start_ms: int, end_ms: int) -> bool:
-        """Whether samples of start ≤ tick ≤ end were given up, so that only summaries tell of them."""
-        with self._database.reading() as connection:
-            return hours.forgotten(connection, start_ms, end_ms)
 
     def summaries(
         self,

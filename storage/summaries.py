@@ -10,10 +10,11 @@ import numpy as np
 from sqlalchemy import Connection, func, select
 
 from storage import days, schema
+from storage.asking import fetched, scalar
 from storage.days import CELLS, DAY_MS, FROM, HOURS, SOME, TO, Days, day_of
 from storage.layouts import Layouts
 from storage.plan import Wanted, make_plan
-from storage.sealed import CLOCK, fetched, parts
+from storage.sealed import CLOCK, parts
 from telemetry.counters import FROM_ZERO
 from telemetry.frame import Floats, Ints
 from telemetry.model import Series
@@ -49,7 +50,7 @@ def summaries(
     numbers = np.unique(make_plan(layouts, known, wanted, targets).series).tolist()
     first, last = hour_of(start), hour_of(end)
     if last - first >= DAY_MS:
-        oldest, newest = (connection.scalar(edge) for edge in EDGES)
+        oldest, newest = (scalar(connection, edge) for edge in EDGES)
         first, last = (0, -1) if oldest is None else (max(first, oldest), min(last, newest))
     if last - first < DAY_MS:
         rows = _hourly(connection, numbers, first, last)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from sqlalchemy import ColumnElement, Connection, Table, and_, delete, func, insert, not_, or_, select, update
 
-from storage import days, schema
+from storage import days, edition, schema
 from storage.chunks import FORGOTTEN
 from storage.database import Database
 from storage.hours import hours_of_rows
@@ -111,6 +111,7 @@ def drop_summaries(database: Database, before_ms: int, pause: Pause = time.sleep
         for some, last in _slices(database, target):
             with database.writing() as connection:
                 days.spoil(connection, target, hour)
+                edition.rise(connection, database.dialect, dropped=True)
                 connection.execute(delete(schema.chunk).where(CHUNK.hour == hour, CHUNK.series.in_(some)))
                 if last:
                     connection.execute(delete(schema.clock).where(CLOCK.target == target, CLOCK.hour == hour))

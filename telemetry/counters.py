@@ -246,23 +246,36 @@ def increase(frame: Frame, start_ms: float, end_ms: float) -> Floats:
     What happened in gaps and over restarts is included. A series that begins inside the window counts from its first
     sample. NaN for a series without a sample up to the end. Increases over any split of a range add up to the whole.
     """
+    there, first, last = _ends(frame, start_ms, end_ms)
     result = np.full(len(frame.series), np.nan)
-    for row, ends in enumerate(window_ends(frame, start_ms, end_ms)):
-        if ends is not None:
-            result[row] = frame.values[row, ends[1]] - frame.values[row, ends[0]]
+    result[there] = frame.values[there, last] - frame.values[there, first]
     return result
 
 
 def window_ends(frame: Frame, start_ms: float, end_ms: float) -> list[tuple[int, int] | None]:
     """Positions of the two samples of each series between which `increase` counts, None where there is none."""
-    high = int(np.searchsorted(frame.ticks, end_ms, side="right"))
-    low = int(np.searchsorted(frame.ticks, start_ms, side="right"))
-    ends: list[tuple[int, int] | None] = []
-    for row in range(len(frame.series)):
-        known = np.flatnonzero(~np.isnan(frame.values[row, :high]))
-        before = known[known < low]
-        ends.append((int((before if len(before) else known[:1])[-1]), int(known[-1])) if len(known) else None)
+    there, first, last = _ends(frame, start_ms, end_ms)
+    ends: list[tuple[int, int] | None] = [None] * len(frame.series)
+    for row, *both in zip(there.tolist(), first.tolist(), last.tolist(), strict=True):
+        ends[row] = (both[0], both[1])
     return ends
+
+
+def _ends(frame: Frame, start_ms: float, end_ms: float) -> tuple[Places, Places, Places]:
+    """(rows with a sample up to the end, positions of their first, of their last)"""
+    high = int(np.searchsorted(frame.ticks, end_ms, side="right"))
+    low = min(int(np.searchsorted(frame.ticks, start_ms, side="right")), high)
+    known = ~np.isnan(frame.values[:, :high])
+    there = np.flatnonzero(np.asarray(known.any(axis=1)))
+    if not len(there):
+        return there, there, there
+    known = known if len(there) == len(known) else known[there]
+    last = high - 1 - np.argmax(known[:, ::-1], axis=1)
+    first = np.argmax(known, axis=1)
+    if low:
+        before = low - 1 - np.argmax(known[:, low - 1 :: -1], axis=1)
+        first = np.where(first < low, before, first)
+    return there, first, last
 
 
 def active_windows(at_ms: Floats, values: Floats, pause_ms: float) -> list[tuple[float, float, float]]:

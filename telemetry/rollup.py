@@ -26,20 +26,37 @@ class Envelope:
     count: Floats
 
 
+SECOND, MINUTE, HOUR, DAY = 1000, 60_000, 3_600_000, 86_400_000
+ROUND = (
+    *(number * unit for unit in (1, 10, 100) for number in (1, 2, 5)),
+    *(number * SECOND for number in (1, 2, 5, 10, 15, 20, 30)),
+    *(number * MINUTE for number in (1, 2, 5, 10, 15, 20, 30)),
+    *(number * HOUR for number in (1, 2, 3, 6, 12)),
+    *(number * DAY for number in (1, 2, 5, 10, 20, 30, 60, 90, 180, 360)),
+)
+"""Widths, in ms, that read well. Those up to a day divide it, so that hours and days begin with a bin."""
+
+
 def bins_of(start_ms: int, end_ms: int, points: int, step_ms: int) -> tuple[int, int]:
     """(origin, width) in ms of at most `points` bins that hold the closed range; a width is whole steps.
 
-    Bins are aligned to the epoch, so that a range that moves on keeps those it has; a range that lies badly needs wider
-    ones then. A single bin begins where the range does: aligned ones could be split at any width.
+    It is the least one of ROUND that does, or a number of steps where none of those is whole steps and wide enough.
+    Bins are aligned to the epoch, so that a range that moves on keeps those it has. A single bin begins where the range
+    does: aligned ones could be split at any width.
 
     >>> bins_of(0, 599_000, 60, 1000)
     (0, 10000)
     >>> bins_of(5_000, 604_000, 60, 1000)
-    (0, 11000)
+    (0, 15000)
+    >>> bins_of(0, 599_000, 60, 7000)
+    (0, 14000)
     """
     span = max(end_ms - start_ms, 0)
     if points <= 1:
         return start_ms, (span // step_ms + 1) * step_ms
+    for width in ROUND:
+        if width * points > span and width % step_ms == 0 and end_ms // width - start_ms // width < points:
+            return 0, width
     tight = max(-(-span // (points * step_ms)), 1) * step_ms
     if end_ms // tight - start_ms // tight < points:
         return 0, tight

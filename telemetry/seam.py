@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from telemetry.frame import Frame
+from telemetry.frame import Floats, Frame
 from telemetry.gaps import keep
-from telemetry.model import Series
 
 
 def joined(before: Frame, after: Frame) -> Frame:
@@ -20,28 +21,37 @@ def joined(before: Frame, after: Frame) -> Frame:
     series = before.series
     if after.series != series:
         series = tuple(sorted({*series, *after.series}, key=lambda one: (one.target, one.metric, one.labels)))
-        before, after = _of(series, before), _of(series, after)
-    found = Frame(
-        np.concatenate((before.ticks, after.ticks)),
-        series,
-        np.concatenate((before.values, after.values), axis=1),
-        np.concatenate((before.at_ms, after.at_ms), axis=1),
-        np.concatenate((before.breaks, after.breaks), axis=1),
-        np.fmax(before.gap_ms, after.gap_ms),
-    )
-    lengths = len(before.ticks), len(after.ticks)
-    for row in np.flatnonzero(np.abs(before.gap_ms - after.gap_ms) > 0).tolist():
-        keep(found, row, np.repeat((before.gap_ms[row], after.gap_ms[row]), lengths))
+    first = len(before.ticks)
+    parts = [(before, slice(0, first)), (after, slice(first, first + len(after.ticks)))]
+    rows = {one: row for row, one in enumerate(series)}
+    places = [[rows[one] for one in part.series] for part, _ in parts]
+    shape = (len(series), first + len(after.ticks))
+    old, new = (_gaps(part, own, len(series)) for (part, _), own in zip(parts, places, strict=True))
+    ticks = np.concatenate((before.ticks, after.ticks))
+    arrays = (np.empty(shape), np.empty(shape), np.empty(shape, dtype=bool))
+    found = Frame(ticks, series, *arrays, np.fmax(old, new))
+    for (part, columns), own in zip(parts, places, strict=True):
+        for name, absent in (("values", np.nan), ("at_ms", np.nan), ("breaks", False)):
+            _put(getattr(found, name)[:, columns], own, getattr(part, name), absent)
+    for row in np.flatnonzero(np.abs(old - new) > 0).tolist():
+        keep(found, row, np.repeat((old[row], new[row]), (first, len(after.ticks))))
     return found
 
 
-def _of(series: tuple[Series, ...], frame: Frame) -> Frame:
-    """A frame with exactly these series, in this order; NaN, gap included, of those that it does not have."""
-    if frame.series == series:
-        return frame
-    rows = {one: row for row, one in enumerate(series)}
-    place = [rows[one] for one in frame.series]
-    values, at_ms = (np.full((len(series), len(frame.ticks)), np.nan) for _ in range(2))
-    breaks, gap_ms = np.zeros(values.shape, dtype=bool), np.full(len(series), np.nan)
-    values[place], at_ms[place], breaks[place], gap_ms[place] = frame.values, frame.at_ms, frame.breaks, frame.gap_ms
-    return Frame(frame.ticks, series, values, at_ms, breaks, gap_ms)
+def _put(into: Any, rows: list[int], values: Any, absent: float) -> None:
+    """Write the rows of a part where they belong; `absent` into those that it does not have."""
+    if rows == list(range(len(into))):
+        into[:] = values
+        return
+    missing = sorted(set(range(len(into))).difference(rows))
+    if missing:
+        into[missing] = absent
+    for row, line in zip(rows, values, strict=True):
+        into[row] = line
+
+
+def _gaps(part: Frame, rows: list[int], count: int) -> Floats:
+    """`gap_ms` of all series, NaN of those that a part does not have."""
+    found = np.full(count, np.nan)
+    found[rows] = part.gap_ms
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,8 @@ RATE_WINDOW_MS = 10_000
 """Window of the rates of a counter whose smallest and largest a summary keeps."""
 LEAD_MARGIN_MS = 60_000
 """How far the instants of samples may lie off their ticks."""
+FEW = 2
+"""A target with more rows that are alike is worked out for itself: they share more than targets at once would save."""
 
 
 def hour_of(tick_ms: int) -> int:
@@ -68,13 +70,48 @@ def summarise(frame: Frame, hours: Sequence[int] | Ints) -> Summaries:
     shape = (len(frame.series), len(starts))
     found = Summaries(starts, frame.series, np.zeros(shape), *(np.full(shape, np.nan) for _ in range(7)))
     edges = np.searchsorted(frame.ticks, np.stack((starts, starts + HOUR_MS), axis=1))
-    for rows in alike(frame):
-        counters = [row for row in rows if _is_counter(frame.series[row])]
-        for some, counted in ((counters, True), ([row for row in rows if row not in set(counters)], False)):
-            if some:
-                with np.errstate(invalid="ignore", over="ignore"):  # sums of infinite values are unknown
-                    _summarise(frame, some, counted, edges, found)
+    groups = alike(frame)
+    counters = {row for row, series in enumerate(frame.series) if _is_counter(series)}
+    with np.errstate(invalid="ignore", over="ignore"):  # sums of infinite values are unknown
+        even = _even(frame, [row for rows in groups if len(rows) <= FEW for row in rows if row not in counters])
+        if even:
+            _summarise_even(frame, even, edges, found)
+        for rows in groups:
+            counted = [row for row in rows if row in counters]
+            others = [row for row in rows if row not in counters and row not in even]
+            for some, rising in ((counted, True), (others, False)):
+                if some:
+                    _summarise(frame, some, rising, edges, found)
     return found
+
+
+def _even(frame: Frame, rows: Sequence[int]) -> set[int]:
+    """Those of these rows that have a sample at every tick, and none of whose steps crosses a gap or a restart."""
+    values, at_ms = frame.values[rows], frame.at_ms[rows]
+    apart = np.diff(at_ms, axis=1)
+    good = np.asarray(((apart > 0) & (apart <= frame.gap_ms[rows][:, np.newaxis])).all(axis=1))
+    good &= ~np.asarray(np.isnan(values).any(axis=1) | frame.breaks[rows].any(axis=1))
+    return {row for row, fine in zip(rows, good.tolist(), strict=True) if fine and len(frame.ticks)}
+
+
+def _summarise_even(frame: Frame, even: Collection[int], edges: Ints, found: Summaries) -> None:
+    """`_summarise` of even gauges, of many targets at once."""
+    rows = sorted(even)
+    values, at_s = frame.values[rows], frame.at_ms[rows] / 1000.0
+    lengths = np.diff(at_s, axis=1, prepend=at_s[:, :1])
+    gains = _gains(values, lengths, counted=False)
+    gains[:, 0] = 0.0
+    for hour, (low, high) in enumerate(edges.tolist()):
+        if low == high:
+            continue
+        inside = slice(low, high)
+        found.count[rows, hour] = high - low
+        found.first[rows, hour], found.last[rows, hour] = values[:, low], values[:, high - 1]
+        found.minimum[rows, hour] = values[:, inside].min(axis=1)
+        found.maximum[rows, hour] = values[:, inside].max(axis=1)
+        found.total[rows, hour] = values[:, inside].sum(axis=1)
+        found.gain[rows, hour] = gains[:, inside].sum(axis=1)
+        found.seconds[rows, hour] = lengths[:, inside].sum(axis=1)
 
 
 def zeros_before(found: Summaries, frame: Frame) -> Summaries | None:

@@ -7,7 +7,7 @@ import pstats
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -86,9 +86,10 @@ def questions(of: Web) -> Questions:
         "latest_tail": lambda: latest(of.sources.recent.frame(everything, start_ms=now - LATEST_MS, end_ms=now)),
         "recent": lambda: store.frame([POWER], nodes, now - RECENT_MS, now),
         "recent_tail": lambda: of.sources.frame([POWER], now - RECENT_MS, now, nodes),
-        "day": partial(history, of, DAY_MS, DAY_POINTS),
+        "day": lambda: history(cold(of), DAY_MS, DAY_POINTS),
         "day_again": partial(history, of, DAY_MS, DAY_POINTS, again=True),
-        "month": partial(history, of, 30 * DAY_MS, MONTH_POINTS),
+        "month": lambda: history(cold(of), 30 * DAY_MS, MONTH_POINTS),
+        "month_again": partial(history, of, 30 * DAY_MS, MONTH_POINTS, again=True),
         "summary": partial(summary, of, run_end_ms(of.size)),
         "summary_now": partial(summary, of, now),
         "percentiles": partial(percentiles, of, run_end_ms(of.size)),
@@ -101,6 +102,11 @@ def latest(frame: Frame) -> Floats:
     known = ~np.isnan(frame.values)
     place = known.shape[1] - 1 - np.argmax(known[:, ::-1], axis=1)
     return np.take_along_axis(frame.values, place[:, np.newaxis], axis=1)[:, 0]
+
+
+def cold(of: Web) -> Web:
+    """The same without what the web keeps of answers before: of summaries, and of bins."""
+    return replace(of, sources=Sources(of.store, of.sources.tail, of.sources.clock))
 
 
 def history(of: Web, span_ms: int, points: int, *, again: bool = False) -> reader.Answer:

@@ -62,6 +62,40 @@ def test_only_the_metrics_asked_for() -> None:
     assert rows(window, "unheard_of") == {}
 
 
+def test_metrics_of_series_that_pass_a_test() -> None:
+    window = Window(60_000)
+    assert window.metrics(lambda _: True) == frozenset()
+    add(window, "a", 1000, {A_TOKENS: 5, A_RUNNING: 2})
+    add(window, "a", 2000, {A_TOKENS: 6})
+    add(window, "b", 2000, {B_TOKENS: 6})
+    assert window.metrics(lambda _: True) == {TOKENS, RUNNING}
+    assert window.metrics(lambda series: series.target == "b") == {TOKENS}
+    assert window.metrics(lambda series: series == A_RUNNING) == {RUNNING}
+
+
+def test_what_stood_still_and_at_which_number() -> None:
+    window = Window(10_000_000)
+    for number in range(BLOCK_ROWS + 20):
+        add(window, "a", 1000 * number, {A_TOKENS: 5, A_RUNNING: 2 + (number > BLOCK_ROWS)})
+        add(window, "b", 1000 * number, {B_TOKENS: 7 - (number == 3)})
+    late = 1000 * (BLOCK_ROWS + 19)
+    both = (TOKENS, RUNNING)
+    assert window.standing(both, 4000, late) == {A_TOKENS: 5}
+    assert window.standing(both, 1000 * BLOCK_ROWS - 1, 1000 * BLOCK_ROWS - 1) == {A_TOKENS: 5, A_RUNNING: 2}
+    assert window.standing(both, 1000 * BLOCK_ROWS, late) == {A_TOKENS: 5, B_TOKENS: 7}
+    assert window.standing([RUNNING], 0, 1000 * (BLOCK_ROWS - 1)) == {A_RUNNING: 2}
+    assert window.standing(both, 0, late, ["b"]) == {}
+    assert window.standing(both, 1000 * BLOCK_ROWS, late, ["b"]) == {B_TOKENS: 7}
+    assert window.standing(both, -1, late) == {}, "of what was before the first reading nothing is known"
+    add(window, "a", late + 1000, {A_RUNNING: 3, A_TOKENS: 5})
+    assert window.standing(both, 1000 * BLOCK_ROWS, late + 1000, ["a"]) == {A_TOKENS: 5}
+    assert window.standing(both, late, late + 1000, ["a"]) == {A_TOKENS: 5}
+    add(window, "a", late + 2000, {A_TOKENS: 5})
+    assert window.standing(both, late + 1000, late + 1500, ["a"]) == {A_TOKENS: 5, A_RUNNING: 3}
+    assert window.standing(both, late + 1000, late + 2000, ["a"]) == {A_TOKENS: 5}
+    assert window.standing(["unheard_of"], 0, late) == {}
+
+
 def test_targets_share_the_ticks_at_which_any_was_read() -> None:
     window = Window(60_000)
     add(window, "a", 1000, {A_TOKENS: 1}, late_ms=7)

@@ -23,7 +23,7 @@ def reading(count: int, *layouts: int) -> Reading:
 
 
 def head(hour: int, target: str = "a", n: int = 4) -> Head:
-    return Head(target, hour * HOUR_MS, n, 0, 9, "pco")
+    return Head(target, hour * HOUR_MS, n, 0, 9, "pco", 0)
 
 
 def test_only_the_very_same_clock_is_given_back() -> None:
@@ -33,6 +33,7 @@ def test_only_the_very_same_clock_is_given_back() -> None:
     for other in (head(2), head(1, "b"), head(1, n=5), head(1)._replace(first_tick=1), head(1)._replace(last_tick=8)):
         assert found.get(other) is None
     assert found.get(head(1)._replace(codec="zlib")) is None
+    assert found.get(head(1)._replace(dropped=1)) is None
     found.put({head(1, n=5): reading(5)})
     assert found.get(head(1)) is None, "one of a target and hour"
 

@@ -243,10 +243,10 @@ def test_more_ticks_than_points_become_bins() -> None:
 
 @pytest.mark.parametrize(
     ("points", "begins"),
-    [(1, [3000]), (2, [-32_000, 64_000]), (3, [-32_000, 16_000, 64_000]), (4, [0, 32_000, 64_000, 96_000])],
+    [(1, [3000]), (2, [-20_000, 40_000]), (3, [-20_000, 40_000]), (4, [-20_000, 10_000, 40_000, 70_000])],
 )
 def test_no_more_points_than_asked_for(points: int, begins: list[int]) -> None:
-    """3 … 99 s, cut at the epoch's multiples of 96, 48 and 32 s; thirds of 32 s would be four."""
+    """3 … 99 s, cut at whole minutes and halves of them, and not at 48 or 32 s; of half a minute it is four."""
     frame = table({one(gpu.GPU_POWER, gpu="0"): [float(n) for n in range(120)]})
     (line,) = ask(gpu.GPU_POWER, frame, 3, 99, points=points)
     shown = (line.t_ms - START_MS).tolist()

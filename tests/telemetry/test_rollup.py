@@ -7,27 +7,45 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from telemetry.rollup import bins_of, envelope
+from telemetry.rollup import ROUND, bins_of, envelope
+from telemetry.summary import HOUR_MS
 from tests.telemetry.frames import numbers
 
 NAN = float("nan")
+DAY_MS = 24 * HOUR_MS
 
 
 @pytest.mark.parametrize(
     ("start", "end", "points", "step", "bins"),
     [
         (0, 599_000, 60, 1000, (0, 10_000)),
-        (0, 600_000, 60, 1000, (0, 11_000)),
+        (0, 600_000, 60, 1000, (0, 15_000)),
         (0, 600_000, 1000, 1000, (0, 1000)),
-        (0, 599_999, 60, 4000, (0, 12_000)),
+        (0, 599_999, 60, 4000, (0, 20_000)),
         (0, 0, 60, 1000, (0, 1000)),
         (0, 59_000, 1, 1000, (0, 60_000)),
         (7_000, 59_000, 1, 1000, (7_000, 53_000)),
         (7_000, 59_500, 0, 1000, (7_000, 53_000)),
-        (5_000, 604_000, 60, 1000, (0, 11_000)),
+        (5_000, 604_000, 60, 1000, (0, 15_000)),
         (1_000, 2_000, 2, 1000, (0, 1000)),
-        (0, 10_000, 3, 1000, (0, 4000)),
+        (0, 10_000, 3, 1000, (0, 5000)),
         (2_000, 12_000, 3, 1000, (0, 5000)),
+        (4_000, 14_000, 3, 1000, (0, 5000)),
+        (4_000, 15_000, 3, 1000, (0, 10_000)),
+        (0, 900, 10, 100, (0, 100)),
+        (0, 1_000, 10, 100, (0, 200)),
+        (0, 900, 10, 1, (0, 100)),
+        (0, 119_000, 2, 1000, (0, 60_000)),
+        (0, 120_000, 2, 1000, (0, 120_000)),
+        (0, 24 * HOUR_MS, 960, 1000, (0, 120_000)),
+        (0, 24 * HOUR_MS - 1, 1440, 1000, (0, 60_000)),
+        (0, 30 * DAY_MS, 720, HOUR_MS, (0, 2 * HOUR_MS)),
+        (0, 365 * DAY_MS, 700, HOUR_MS, (0, DAY_MS)),
+        (0, 365 * DAY_MS, 1500, HOUR_MS, (0, 6 * HOUR_MS)),
+        (0, 365 * DAY_MS, 100, HOUR_MS, (0, 5 * DAY_MS)),
+        (0, 3650 * DAY_MS, 10, 1000, (0, 35_040_000_000)),
+        (0, 70_000, 11, 7000, (0, 7_000)),
+        (0, 84_000, 11, 7000, (0, 14_000)),
     ],
 )
 def test_bins(start: int, end: int, points: int, step: int, bins: tuple[int, int]) -> None:
@@ -43,6 +61,24 @@ def test_there_are_never_more_bins_than_asked_for(start: int, span: int, points:
     assert found.t_ms[0] <= start
     assert found.t_ms[-1] <= start + span < found.t_ms[-1] + width
     assert width % step == 0
+
+
+@given(st.integers(0, 10**12), st.integers(0, 2 * 366 * DAY_MS), st.integers(2, 5000))
+def test_widths_read_well_and_none_that_reads_well_is_narrower(start: int, span: int, points: int) -> None:
+    _, width = bins_of(start, start + span, points, 1000)
+    if width in ROUND:
+        assert width <= DAY_MS // 2 or width % DAY_MS == 0
+        fits = [one for one in ROUND if one % 1000 == 0 and (start + span) // one - start // one < points]
+        assert width == min(fits)
+    else:
+        assert span > (points - 1) * ROUND[-1]
+
+
+def test_days_and_hours_begin_with_a_bin() -> None:
+    assert sorted(set(ROUND)) == list(ROUND)
+    assert all(DAY_MS % width == 0 for width in ROUND if width <= DAY_MS)
+    assert all(HOUR_MS % width == 0 for width in ROUND if width <= HOUR_MS)
+    assert all(width % HOUR_MS == 0 for width in ROUND if width > HOUR_MS)
 
 
 def test_bins_may_begin_where_the_range_does() -> None:

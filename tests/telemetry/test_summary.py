@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from telemetry import summary
 from telemetry.frame import Frame
 from telemetry.summary import HOUR_MS, Summaries, hour_of, lead_ms, summarise
 from tests.telemetry.frames import Numbers, numbers, series, table
@@ -135,3 +136,47 @@ def test_what_lies_before_the_lead_changes_nothing(
     one, other = (summarise(frame, [FIRST]) for frame in (whole, part))
     for name in COLUMNS:
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+
+
+@given(
+    count=st.integers(1, 40),
+    lags=st.lists(st.floats(-400, 400), min_size=160, max_size=160),
+    values=st.lists(st.floats(-1e9, 1e9) | st.just(float("inf")), min_size=160, max_size=160),
+    hole=st.none() | st.integers(0, 39),
+    broken=st.none() | st.integers(0, 39),
+    gap_ms=st.sampled_from([2500.0, 1300.0]),
+)
+def test_gauges_of_many_targets_at_once_are_those_of_each(
+    count: int, lags: list[float], values: list[float], hole: int | None, broken: int | None, gap_ms: float
+) -> None:
+    """Four nodes, one of which may have a hole and another a restart, over the beginning of an hour."""
+    ticks = FIRST - 20_000 + 1000 * np.arange(count)
+    names = tuple(series("gpu_power_watts", f"n{place}") for place in range(4))
+    sheet = np.array(values).reshape(4, 40)[:, :count]
+    at = ticks + np.array(lags).reshape(4, 40)[:, :count]
+    breaks = np.zeros(sheet.shape, dtype=bool)
+    if hole is not None and hole < count:
+        sheet[1, hole] = np.nan
+    if broken is not None and broken < count:
+        breaks[2, broken] = True
+    frame = Frame(ticks, names, sheet, at, breaks, np.full(4, gap_ms))
+    hours = [FIRST - HOUR_MS, FIRST]
+    together = summarise(frame, hours)
+    for row in range(4):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(summary, "FEW", 0)
+            alone = summarise(frame.take([row]), hours)
+        for name in COLUMNS:
+            np.testing.assert_array_equal(getattr(together, name)[row], getattr(alone, name)[0], err_msg=name)
+
+
+def test_which_rows_are_worked_out_together() -> None:
+    rows = {series("gpu_power_watts", name): [1.0, 2.0, 3.0] for name in ("a", "b", "c", "d", "e")}
+    frame = table({**rows, COUNTER: [1.0, 2.0, 3.0]}, at_s=[0, 1, 2], breaks={1: [1]})
+    frame.values[2, 1] = np.nan
+    frame.at_ms[3, 2] += 1000
+    frame.at_ms[4, 1] = frame.at_ms[4, 0]
+    assert summary._even(frame, [0, 1, 2, 3, 4]) == {0, 3}
+    frame.at_ms[3, 2] += 600
+    assert summary._even(frame, [0, 3]) == {0}
+    assert summary._even(table({}, at_s=[]), []) == set()

@@ -125,6 +125,7 @@ def play(case: Case) -> None:
             check_increases(case, store, sources)
             check_bins(case, sources)
             check_hours(case, sources)
+            check_tested(sources)
             assert store.verify().faults == []
         finally:
             store.close()
@@ -140,6 +141,18 @@ def check_increases(case: Case, store: Store, sources: Sources) -> None:
         assert sum(parts) == (known[-1] - known[0] if len(known) else 0)
         ends = [np.nansum(increase(store.ends([TOKENS.metric], None, *part), *part)) for part in pairwise(bounds)]
         assert ends == parts
+
+
+def check_tested(sources: Sources) -> None:
+    """Series that pass a test, wherever they are kept, are those that are asked for by name."""
+    for start in (START, END - HOUR_MS // 2):
+        named = sources.frame([POWER.metric], start, END)
+        tested = sources.frame(lambda series: series.metric == POWER.metric, start, END)
+        assert (tested.series, tested.ticks.tolist()) == (named.series, named.ticks.tolist())
+        assert np.array_equal(tested.values, named.values, equal_nan=True)
+        assert np.array_equal(tested.at_ms, named.at_ms, equal_nan=True)
+    none = sources.frame(lambda _: False, START, END)
+    assert none.series == ()
 
 
 def check_bins(case: Case, sources: Sources) -> None:
