@@ -104,7 +104,12 @@ def _plotly(path: str, prefix: str) -> str:
     if path == "/":
         return f'<script id="plotly" async src="{source}"></script>'
     # Not preloaded: a slow phone would use it only seconds later, and its browser would warn of that.
-    return f'<link id="plotly" rel="prefetch" href="{source}">'
+    return f'<link id="plotly" rel="{_ahead(path)}" href="{source}">'
+
+
+def _ahead(path: str) -> str:
+    """How a page names what others will want: that of a run has much to fetch, and says it later (`live/main.js`)."""
+    return "later" if path.startswith(run.PREFIX) else "prefetch"
 
 
 def _scripts(path: str, scripts: str) -> tuple[str, str]:
@@ -113,7 +118,7 @@ def _scripts(path: str, scripts: str) -> tuple[str, str]:
     found = GRID.search(kept)
     if path == runs.PATH or found is None:
         return kept, ""
-    return kept.replace(found[0], ""), f'\n<link id="grid" rel="prefetch" href="{found[1]}">'
+    return kept.replace(found[0], ""), f'\n<link id="grid" rel="{_ahead(path)}" href="{found[1]}">'
 
 
 def create_app(services: Services, **options: Any) -> dash.Dash:

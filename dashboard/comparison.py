@@ -53,6 +53,12 @@ def chosen(store: Store, given: Mapping[str, str]) -> tuple[list[Run], str]:
     return [known(store, int(one)) for one in numbers], align
 
 
+def distinct(runs: Sequence[Run]) -> list[Run]:
+    """The same runs, of which those of one name are told apart by their numbers."""
+    names = [run.name for run in runs]
+    return [run if names.count(run.name) == 1 else replace(run, name=f"{run.name} (run {run.id})") for run in runs]
+
+
 @dataclass(frozen=True)
 class One:
     """A run of a comparison, with what it is compared by. cells: None where they cannot be had, and why."""
@@ -112,7 +118,7 @@ class Comparisons:
         return None if part is None or part[0] != run.revision else part[1]
 
     def _worked_out(self, runs: Sequence[Run], align: str) -> dict[str, Any]:
-        found = [self._one(run) for run in runs]
+        found = [self._one(run) for run in distinct(runs)]
         names = [one.run.name for one in found]
         summaries = [one.summary for one in found]
         prints = [one.printed for one in found]

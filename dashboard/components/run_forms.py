@@ -66,18 +66,31 @@ def controls(run: Mapping[str, Any]) -> Component:
     """Buttons at once; everything that needs typing behind one click."""
     number = run["id"]
     buttons = [form("stop", number, button="Stop")] if run["live"] else []
-    buttons += [
-        switch(run, "pin", "pinned", "Keep its samples", "Keep its samples no longer"),
-        switch(run, "baseline", "baseline", "Make it the baseline", "Baseline no longer"),
-    ]
+    if own(run):
+        buttons += [
+            switch(run, "pin", "pinned", "Keep its samples", "Keep its samples no longer"),
+            switch(run, "baseline", "baseline", "Make it the baseline", "Baseline no longer"),
+        ]
     if not run["live"]:
         ask = "Delete this run and what was worked out of it? Its samples stay."
         buttons.append(form("delete", number, button="Delete", ask=ask, then="/runs"))
     return panel(
         "Do",
         html.Div(buttons, className="orders"),
-        html.Details([html.Summary("Name, tags, notes, how it was measured …"), *(group(*one, run) for one in GROUPS)]),
+        html.Details(
+            [html.Summary("Name, tags, notes, how it was measured …"), *(group(*one, run) for one in groups(run))]
+        ),
     )
+
+
+def own(run: Mapping[str, Any]) -> bool:
+    """Whether its samples were taken here: what needs them is offered for no other."""
+    return run["by"] not in ("benchmark", "foreign")
+
+
+def groups(run: Mapping[str, Any]) -> list[tuple[str, Callable[[Mapping[str, Any]], list[Raw]]]]:
+    """Headings, and the forms below them."""
+    return [one for one in GROUPS if own(run) or one[1] is not reach]
 
 
 def group(title: str, forms: Callable[[Mapping[str, Any]], list[Raw]], run: Mapping[str, Any]) -> Component:
@@ -129,10 +142,11 @@ def measured(run: Mapping[str, Any]) -> list[Raw]:
     """What no counter knows."""
     number, told, nodes = run["id"], run["measured"], ", ".join(run["nodes"] or ())
     fields = [entry(f"measured.{name}", label, told.get(name, ""), example) for name, label, example in MEASURED]
-    return [
-        form("measured", number, *fields, button="Save how it was measured"),
-        form("nodes", number, entry("nodes", "Nodes taking part", nodes, "by evidence", "list"), button="Set"),
-    ]
+    forms = [form("measured", number, *fields, button="Save how it was measured")]
+    if own(run):
+        field = entry("nodes", "Nodes taking part", nodes, "by evidence", "list")
+        forms.append(form("nodes", number, field, button="Set"))
+    return forms
 
 
 def joins(run: Mapping[str, Any]) -> list[Raw]:

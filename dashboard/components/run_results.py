@@ -26,7 +26,10 @@ def _result(run: Mapping[str, Any], one: Mapping[str, Any]) -> Component:
     where = one["overlay"]["how"] if one["overlay"] is not None else "there is no telemetry of its minutes"
     parts: list[Component] = [html.P(f"{one['file'] or 'imported'}: {where}", className="note")]
     tool = one["tool"]
-    if one["beside"]:
+    if one["beside"] and all(pair["server"] is None for pair in one["beside"]):
+        rows = [Row(pair["label"], [value(pair["client"])]) for pair in one["beside"]]
+        parts.append(table(("", "Client"), rows, f"{tool}, the client", "results alone"))
+    elif one["beside"]:
         rows = [_pair(pair) for pair in one["beside"]]
         parts.append(
             table(("", "Client", "Engine", "Apart", "Why they differ"), rows, f"{tool}, client and engine", "results")

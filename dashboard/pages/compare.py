@@ -15,7 +15,7 @@ from dashboard.api.parameters import ParameterError
 from dashboard.comparison import ALIGNMENTS, KNOWN
 from dashboard.comparison_words import below, shown, signed
 from dashboard.components.fragment import fragment, serve
-from dashboard.components.references import OWN, Measured, references
+from dashboard.components.references import OWN, Measured, references, source
 from dashboard.components.table import Content, Row, panel, table
 from dashboard.pages.explore import configuration
 from dashboard.services import Services
@@ -25,6 +25,8 @@ PATH = "/compare"
 REFRESH_MS = 15_000
 MARKS = {"faster": "▲", "slower": "▼", "higher": "▲", "lower": "▼", "no difference": "=", "too short": "…"}
 NONE = "–"
+MOST_NODES = 4
+"""More nodes are shown when somebody wants them: their table is longer than all the rest."""
 SAME = "Nothing: all that is known of what these runs ran on is the same."
 TABLES = ("ladders", "seconds", "words")
 Answer = Mapping[str, Any]
@@ -196,6 +198,7 @@ def own(found: Answer) -> list[Measured]:
     return [
         (
             run["name"],
+            source(run["deployment"]),
             {key: lines[f"speed.{name}"][place] if f"speed.{name}" in lines else None for key, name in OWN.items()},
         )
         for place, run in enumerate(found["runs"])
@@ -285,7 +288,11 @@ def nodes(found: Answer) -> Component | None:
         head = html.Span([html.Strong(one["of"] if one["of"] != before else ""), html.Span(one["label"])])
         rows.append(Row(head, row.cells))
         before = one["of"]
-    return panel("Node by node", table(heads(found), rows, "Nodes side by side", "numbers per-node"))
+    body = table(heads(found), rows, "Nodes side by side", "numbers per-node")
+    count = len({one["of"] for one in found["nodes"]})
+    if count > MOST_NODES:
+        body = html.Details([html.Summary(f"{count} nodes, {len(rows)} numbers"), body], className="each")
+    return panel("Node by node", body)
 
 
 def register(app: dash.Dash, services: Services) -> None:

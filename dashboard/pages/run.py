@@ -222,10 +222,13 @@ def rest(found: Answer, where: Mapping[str, str]) -> list[Component]:
     run, summary = found["run"], found["summary"]
     each = nodes(summary)
     parts = [*results(run, found.get("benchmarks", ())), *([each] if each is not None else [])]
-    parts.append(panel("Marks and events", marks(found["marks"])))
-    ran_on = panel("Ran on", fingerprint(found["fingerprint"]))
-    published = references(found.get("references", ()), [measured(run["name"], summary)])
-    own = html.Div([*sections(summary, where), ran_on], className="sections")
+    alone = run["by"] == "benchmark"
+    if not (alone and len(found["marks"]) <= 1):  # that it ended
+        parts.append(panel("Marks and events", marks(found["marks"])))
+    ran_on = [] if alone else [panel("Ran on", fingerprint(found["fingerprint"]))]
+    speeds = measured(run, summary)
+    published = references(found.get("references", ()), speeds) if speeds else None
+    own = html.Div([*sections(summary, where), *ran_on], className="sections")
     return [*parts, own, *([] if published is None else [published]), controls(run)]
 
 

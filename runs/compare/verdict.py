@@ -261,7 +261,7 @@ def _word(measure: Measure, found: Interval, short: bool) -> Word:
 
 def _notes(both: tuple[Cells, Cells], shared: strata.Common) -> list[str]:
     notes = [
-        f"only {share:.0%} of the {which} run's time is compared: the rest ran at another concurrency"
+        f"only {100 * share:.0f} % of the {which} run's time is compared: the rest ran at another concurrency"
         for share, which in zip(shared.shares, ("first", "second"), strict=True)
         if share < LITTLE
     ]

@@ -73,7 +73,7 @@ def test_bodies(found: Verdict, words: str) -> None:
 
 
 def test_names_stand_in_place_of_first_and_second() -> None:
-    assert named("only 4% of the second run's time, the first run", PAIR) == "only 4% of “B”'s time, “A”"
+    assert named("only 4 % of the second run's time, the first run", PAIR) == "only 4 % of “B”'s time, “A”"
 
 
 def test_shares() -> None:
@@ -107,11 +107,11 @@ def test_points_and_bands() -> None:
     assert [band(None), band([20.0, 20.0]), band([15.0, 25.0])] == ["–", "20.0\u00a0tok/s", "15.0–25.0\u00a0tok/s"]
     assert references([]) is None
     entries = [{"key": "decode_mean", "value": 20.5}, {"key": "decode_peak", "value": None}]
-    assert measured("A", [{"key": "speed", "entries": entries}]) == (
-        "A",
-        {"decode": 20.5, "peak": None, "prefill": None},
-    )
-    assert measured("A", []) == ("A", {"decode": None, "peak": None, "prefill": None})
+    speeds = {"decode": 20.5, "peak": None, "prefill": None}
+    for deployment, where in (("Kimi-K3", "measured here"), ("foreign:Kimi-K3", "measured by another installation")):
+        run = {"name": "A", "deployment": deployment}
+        assert measured(run, [{"key": "speed", "entries": entries}]) == [("A", where, speeds)]
+        assert measured(run, [{"key": "speed", "entries": entries[1:]}]) == measured(run, []) == []
 
 
 def test_a_page_without_runs_says_how_to_choose_and_an_unknown_alignment_is_the_start() -> None:

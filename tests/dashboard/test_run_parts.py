@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from dashboard.components.run_forms import controls
 from dashboard.components.run_nodes import stand_out
 from dashboard.components.run_results import results
 from dashboard.layout.static import render
-from dashboard.pages.run import HEADLINES, headlines
+from dashboard.pages.run import HEADLINES, headlines, rest
 from tests.dashboard.parts import attribute, text, walk
 
 
@@ -61,3 +62,40 @@ def test_a_result_offers_where_else_it_may_go(by: str, moves: list[str], then: b
     assert [one in shown for one in moves] == [True] * len(moves)
     assert ('data-then="/runs"' in shown) == then
     assert ('required inputmode="numeric" pattern="[1-9][0-9]{0,8}"' in shown) == bool(moves)
+
+
+PAIR = {"label": "Output tokens", "client": {"key": "output", "label": "x", "value": 400.0, "unit": "tokens"}}
+PAIR |= {"server": None, "difference": None, "note": "warm-up requests, too"}
+
+
+def test_a_result_without_an_engine_has_no_columns_of_one() -> None:
+    alone = RESULT | {"protocol": {}, "beside": [PAIR]}
+    shown = render(results({"id": 4, "by": "benchmark"}, [alone]), {})
+    assert "Client" in shown
+    assert "Engine" not in shown
+    assert "warm-up requests" not in shown
+    both = RESULT | {"protocol": {}, "beside": [PAIR, PAIR | {"server": PAIR["client"]}]}
+    assert "Engine" in render(results({"id": 4, "by": "found"}, [both]), {})
+
+
+ABOUT = {"id": 4, "name": "x", "deployment": "x", "live": False, "pinned": False, "baseline": False, "note": ""}
+ABOUT |= {"tags": [], "labels": {}, "start": 0, "end": 9000, "trim_start": None, "trim_end": None, "before": None}
+ABOUT |= {"after": None, "measured": {}, "nodes": None}
+
+
+@pytest.mark.parametrize(("by", "own"), [("found", True), ("hand", True), ("benchmark", False), ("foreign", False)])
+def test_what_needs_samples_is_offered_where_they_are(by: str, own: bool) -> None:
+    shown = render(controls(ABOUT | {"by": by}), {})
+    needs = ["pin", "baseline", "annotate", "trim", "split", "nodes"]
+    assert [f'data-run-order="{kind}"' in shown for kind in needs] == [own] * len(needs)
+    for kind in ("rename", "tag", "label", "note", "measured", "delete"):
+        assert f'data-run-order="{kind}"' in shown
+
+
+def test_a_result_alone_says_nothing_of_what_it_cannot_know() -> None:
+    """Not on what it ran, nor that it ended, nor what others have published of speeds that it has not."""
+    found = {"run": ABOUT | {"by": "benchmark"}, "summary": [], "fingerprint": [], "marks": [{"t": 5}]}
+    shown = render(rest(found | {"references": []}, {}), {})
+    assert not any(word in shown for word in ("Ran on", "Marks and events", "Published"))
+    own = found | {"run": ABOUT | {"by": "found"}, "marks": []}
+    assert [word in render(rest(own, {}), {}) for word in ("Ran on", "Marks and events")] == [True, True]

@@ -79,7 +79,7 @@ def test_only_loads_that_both_had_count() -> None:
     assert [one.label for one in found.strata] == ["4"]
     assert found.shares == (0.5, 0.25)
     assert found.word == "no difference"
-    assert found.notes == ["only 25% of the second run's time is compared: the rest ran at another concurrency"]
+    assert found.notes == ["only 25 % of the second run's time is compared: the rest ran at another concurrency"]
 
 
 def test_too_short() -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from dashboard.comparison import distinct
 from dashboard.comparison_words import below, signed
 from dashboard.layout.static import render
 from dashboard.pages.compare import fingerprint, verdicts
@@ -90,6 +92,12 @@ def test_runs_that_do_not_differ_are_said_to_be_the_same(web: Web) -> None:
     assert "Nothing: all that is known of what these runs ran on is the same." in render(
         fingerprint({**found, "fingerprint": []}), {}
     )
+
+
+def test_runs_of_one_name_are_told_apart(web: Web) -> None:
+    runs = [replace(run(number, 1, 9), name=name) for number, name in ((1, "a"), (2, "b"), (3, "a"))]
+    assert [one.name for one in distinct(runs)] == ["a (run 1)", "b", "a (run 3)"]
+    assert [(one.id, one.start_ms) for one in distinct(runs)] == [(one.id, one.start_ms) for one in runs]
 
 
 def test_who_is_compared(web: Web) -> None:

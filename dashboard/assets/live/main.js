@@ -155,11 +155,16 @@ document.addEventListener("click", (event) => {
   scrollTo(0, 0);
 });
 
+// What other pages will want, once this one has what it needs.
+function fetchAhead() {
+  for (const link of document.querySelectorAll("link[rel=later]")) link.rel = "prefetch";
+}
+
 // The snapshot in the HTML has the numbers; what was recorded comes with the stream's bootstrap.
 function begin() {
   startTheme();
   startFragments();
-  startOrders((form) => refresh(form.closest("[data-fragment]")));
+  startOrders(() => document.querySelectorAll("[data-fragment]").forEach(refresh));
   startReplays();
   startFilters(refresh);
   startLinks();
@@ -168,6 +173,7 @@ function begin() {
   watch();
   ask();
   stream.start();
+  addEventListener("load", () => (globalThis.requestIdleCallback ?? setTimeout)(fetchAhead));
   setInterval(() => performance.now() - drawn > AGE_MS && ask(), AGE_MS);
 }
 

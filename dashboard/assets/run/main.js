@@ -11,6 +11,6 @@ export function mount(place, hubNow) {
     page = null;
   }
   if (!place) return;
-  page ??= new RunPage(place.dataset.runPage, JSON.parse(place.dataset.runTables), hubNow);
+  page ??= new RunPage(place.dataset.runPage, JSON.parse(place.dataset.runTables), hubNow, place);
   page.attach(place);
 }

@@ -21,7 +21,8 @@ async function get(path, signal) {
 }
 
 export class RunPage {
-  constructor(run, config, hubNow) {
+  // root: the page's element.
+  constructor(run, config, hubNow, root) {
     useTables(config);
     Object.assign(this, { run, hubNow, closed: false, answer: null });
     this.place = element("div", "run-body");
@@ -43,6 +44,7 @@ export class RunPage {
     this.seen = () => document.hidden || this.tick();
     document.addEventListener("visibilitychange", this.seen);
     this.read();
+    this.attach(root);
     this.show();
   }
 
@@ -178,6 +180,8 @@ export class RunPage {
       // There is no such run: the part above says so.
       if (error.status === 404 && !this.answer) return void (this.timeline.box.hidden = this.bar.hidden = true);
       this.timeline.say(error.message);
+    } finally {
+      if (!this.closed && control === this.control) this.parts.release(this.view, this.answer?.live ?? false);
     }
     this.later();
   }

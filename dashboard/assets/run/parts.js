@@ -4,7 +4,9 @@ import { lookForFragments } from "../live/fragments.js";
 import { element } from "../live/dom.js";
 import { range } from "./view.js";
 
-const EVERY_MS = 5000;
+const EVERY_MS = 5000, ENDED_EVERY_MS = 30000;
+// What stands below the timeline, and is asked for once that is there.
+const LAST = new Set(["run-more"]);
 
 // name → what its address says of a view; null where there is nothing to show.
 const PARTS = {
@@ -18,6 +20,7 @@ export class Parts {
   // run: what stands in the address after /runs/.
   constructor(run) {
     this.run = run;
+    this.held = LAST;
     this.boxes = Object.fromEntries(Object.keys(PARTS).map((name) => [name, this.made(name)]));
   }
 
@@ -34,8 +37,17 @@ export class Parts {
     box.addEventListener("filled", () => box.scrollIntoView({ block: "nearest" }), { once: true });
   }
 
+  // The rest, too. live: whether the run goes on; what is over hardly changes.
+  release(view, live) {
+    for (const box of Object.values(this.boxes)) box.dataset.every = live ? EVERY_MS : ENDED_EVERY_MS;
+    if (!this.held.size) return;
+    this.held = new Set();
+    this.show(view);
+  }
+
   show(view) {
     for (const [name, asked] of Object.entries(PARTS)) {
+      if (this.held.has(name)) continue;
       const box = this.boxes[name], words = asked(view);
       box.hidden = words === null;
       const address = words && `/fragment/${name}?${new URLSearchParams({ run: this.run, ...words })}`;
