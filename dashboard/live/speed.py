@@ -37,12 +37,12 @@ def mean_while_decoding(scene: Scene) -> float:
         return math.nan
     known = ~np.isnan(shown.values)
     rows = zip(shown.at_ms, shown.values, known, strict=True)
-    windows = _merged([one for at, line, here in rows for one in active_windows(at[here], line[here], DECODING_MS)])
+    windows = merged([one for at, line, here in rows for one in active_windows(at[here], line[here], DECODING_MS)])
     seconds = sum(end - start for start, end, _ in windows) / 1000.0
     return sum(gain for _, _, gain in windows) / seconds if seconds > 0 else math.nan
 
 
-def _merged(windows: list[tuple[float, float, float]]) -> list[tuple[float, float, float]]:
+def merged(windows: list[tuple[float, float, float]]) -> list[tuple[float, float, float]]:
     """Active windows of several engines as those of all: gains added, pauses only where no token moved anywhere.
 
     Each engine's increases are its own. Differences of their sum would count what an engine made in its whole life

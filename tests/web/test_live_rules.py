@@ -1,12 +1,17 @@
-"""Thresholds of the first screen, at their edges: who is named as outlier, and when a prefill's end is foretold."""
+"""Thresholds of the first screen, at their edges."""
 
 from __future__ import annotations
 
 import pytest
 
+from dashboard.live.factors import Effect, Factor
 from dashboard.live.points import outlier
 from dashboard.live.prefill import expected_s
+from dashboard.live.speed import merged
+from dashboard.live.why import Compared
 from storage.records import Episode
+from telemetry.catalog import engine
+from telemetry.model import Unit
 
 
 @pytest.mark.parametrize(
@@ -47,3 +52,42 @@ def test_an_end_is_foretold_where_the_last_three_took_about_as_long(
 ) -> None:
     assert expected_s(episodes(*seconds)) == expected
     assert expected_s(episodes(*seconds)[::-1]) == expected, "by their ends, in whatever order they come"
+
+
+@pytest.mark.parametrize(
+    ("windows", "expected"),
+    [
+        ([(0, 5_000, 3.0), (15_000, 20_000, 4.0)], [(0, 20_000, 7.0)]),
+        ([(0, 5_000, 3.0), (15_001, 20_000, 4.0)], [(0, 5_000, 3.0), (15_001, 20_000, 4.0)]),
+        ([(0, 30_000, 3.0), (1_000, 2_000, 4.0), (35_000, 36_000, 1.0)], [(0, 36_000, 8.0)]),
+        ([(20_000, 21_000, 1.0), (0, 1_000, 2.0)], [(0, 1_000, 2.0), (20_000, 21_000, 1.0)]),
+    ],
+    ids=["a pause of ten seconds", "a longer one", "one inside another", "in order of time"],
+)
+def test_active_windows_of_engines_are_apart_by_more_than_ten_seconds(
+    windows: list[tuple[float, float, float]], expected: list[tuple[float, float, float]]
+) -> None:
+    assert merged(windows) == expected
+
+
+@pytest.mark.parametrize(
+    ("effect", "now", "baseline", "notable", "slows"),
+    [
+        (Effect.FOLLOWS, 110.1, 100.0, True, False),
+        (Effect.FOLLOWS, 109.9, 100.0, False, False),
+        (Effect.FOLLOWS, 100.0, 110.1, True, True),
+        (Effect.FOLLOWS, 100.0, 109.9, False, True),
+        (Effect.AGAINST, 110.1, 100.0, True, True),
+        (Effect.AGAINST, 100.0, 110.1, True, False),
+        (Effect.TAKES, 0.40, 0.30, True, True),
+        (Effect.TAKES, 0.36, 0.30, False, True),
+        (Effect.NONE, 5.0, 1.0, False, False),
+        (Effect.FOLLOWS, float("nan"), 1.0, False, False),
+    ],
+)
+def test_a_factor_is_named_from_a_tenth_of_the_speed_on(
+    effect: Effect, now: float, baseline: float, notable: bool, slows: bool
+) -> None:
+    factor = Factor("key", "Label", Unit.COUNT, engine.REQUESTS_RUNNING, effect=effect)
+    compared = Compared(factor, now, baseline)
+    assert (compared.notable, compared.slows) == (notable, slows)
