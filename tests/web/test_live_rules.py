@@ -8,7 +8,7 @@ from dashboard.live.factors import Effect, Factor
 from dashboard.live.points import outlier
 from dashboard.live.prefill import expected_s
 from dashboard.live.speed import merged
-from dashboard.live.why import Compared
+from dashboard.live.why import Compared, find_straggler
 from storage.records import Episode
 from telemetry.catalog import engine
 from telemetry.model import Unit
@@ -91,3 +91,28 @@ def test_a_factor_is_named_from_a_tenth_of_the_speed_on(
     factor = Factor("key", "Label", Unit.COUNT, engine.REQUESTS_RUNNING, effect=effect)
     compared = Compared(factor, now, baseline)
     assert (compared.notable, compared.slows) == (notable, slows)
+
+
+@pytest.mark.parametrize(
+    ("use", "power", "clock", "named"),
+    [
+        (0.80, 40.0, 2.4, ("d", -0.2, "power")),
+        (0.79, 40.0, 2.4, None),
+        (0.96, 42.5, 2.4, ("d", -0.15, "power")),
+        (0.96, 43.0, 2.4, None),
+        (0.96, 42.0, 1.8, ("d", -0.25, "clock")),
+        (0.96, 60.0, 2.9, None),
+    ],
+    ids=["busy", "not busy", "by as much", "by less", "most by its clock", "ahead of all"],
+)
+def test_the_straggler_is_a_busy_node_far_below_its_busy_peers(
+    use: float, power: float, clock: float, named: tuple[str, float, str] | None
+) -> None:
+    others = ("a", "b", "c")
+    columns = {
+        "utilization": dict.fromkeys(others, 0.96) | {"d": use, "idle": 0.0},
+        "power": dict.fromkeys(others, 50.0) | {"d": power, "idle": 5.0},
+        "clock": dict.fromkeys(others, 2.4) | {"d": clock, "idle": 0.2},
+    }
+    found = find_straggler(columns)
+    assert (found and (found[0], pytest.approx(found[1]), found[2])) == named
