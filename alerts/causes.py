@@ -4,42 +4,65 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from alerts.machine import Standing
 from alerts.places import EVERYWHERE, OWN, Key, Members, level
 from alerts.rule import Rule
 from telemetry.model import Scope
 
 Firing = tuple[str, Key]
+LAG_MS = 60_000
+"""What was well again for longer than this before something else began has not led to it, though its alert may still
+wait for its end."""
 
 
-def causes(firing: Collection[Firing], rules: Mapping[str, Rule], members: Members) -> dict[Firing, Firing]:
+def causes(
+    firing: Collection[Firing],
+    rules: Mapping[str, Rule],
+    members: Members,
+    standings: Mapping[Firing, Standing] | None = None,
+) -> dict[Firing, Firing]:
     """For each firing alert that another explains, the one that does, at the end of the chain.
 
     A rule names those that it may be because of. One of them explains it when it fires on the same owner (node, target,
     engine), on its deployment, on one of its members, or on the whole cluster; that of an engine's server also when it
     fires on a node of the deployment. Of several the first named counts, then
     the first by name: the order in which they are given changes nothing.
+
+    standings: where they stand, as far as it is known: what ended well before an alert began explains nothing of it.
     """
+    standings = standings or {}
     direct: dict[Firing, Firing] = {}
     by_rule: dict[str, list[Firing]] = {}
     for alert in sorted(firing):
         by_rule.setdefault(alert[0], []).append(alert)
     for alert in sorted(firing):
-        found = _cause(alert, by_rule, rules, members)
+        found = _cause(alert, by_rule, rules, members, standings)
         if found is not None:
             direct[alert] = found
     return {alert: _root(alert, direct) for alert in direct}
 
 
 def _cause(
-    alert: Firing, by_rule: Mapping[str, Sequence[Firing]], rules: Mapping[str, Rule], members: Members
+    alert: Firing,
+    by_rule: Mapping[str, Sequence[Firing]],
+    rules: Mapping[str, Rule],
+    members: Members,
+    standings: Mapping[Firing, Standing],
 ) -> Firing | None:
     if alert[0] not in rules:
         return None
     for name in rules[alert[0]].because_of:
         for other in by_rule.get(name, ()):
-            if other != alert and name in rules and _touch(alert, other, rules, members):
+            if other == alert or name not in rules or not _touch(alert, other, rules, members):
+                continue
+            if not _was_over(standings.get(other), standings.get(alert)):
                 return other
     return None
+
+
+def _was_over(cause: Standing | None, then: Standing | None) -> bool:
+    """Whether a cause was well again, for longer than may lie between the two, when something else began."""
+    return cause is not None and then is not None and cause.lasted_to_ms + LAG_MS < then.began_ms
 
 
 def _touch(alert: Firing, cause: Firing, rules: Mapping[str, Rule], members: Members) -> bool:

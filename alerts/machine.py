@@ -55,6 +55,11 @@ class Standing:
     holds: bool = False
     clears: bool = False
 
+    @property
+    def lasted_to_ms(self) -> int:
+        """The last tick, less the time for which the clear condition has been counted since."""
+        return self.seen_ms - (self.counted_ms if self.phase is Phase.FIRING and self.counting else 0)
+
 
 @dataclass(frozen=True, slots=True)
 class Change:

@@ -169,7 +169,7 @@ class Alarms:
 
     def _explain(self, view: View, raised: Raised) -> None:
         """Which alerts follow from which. One that was explained stays so: its cause may be over before it is."""
-        found = causes(self.open.keys(), self.rulebook.rules, view.members)
+        found = causes(self.open.keys(), self.rulebook.rules, view.members, self.book.standings)
         for where, cause in found.items():
             alert, number = self.open[where], self.open[cause].id
             if alert.cause != number:
@@ -206,7 +206,7 @@ class Alarms:
         }
         if not pending or not self.open:
             return set()
-        found = causes(self.open.keys() | pending, self.rulebook.rules, members)
+        found = causes(self.open.keys() | pending, self.rulebook.rules, members, self.book.standings)
         return {self.open[where].id for where, cause in found.items() if where in self.open and cause in pending}
 
     def _is_soon(self, rule: str) -> bool:

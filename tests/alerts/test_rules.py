@@ -9,7 +9,7 @@ import pytest
 from alerts.book import Book, Turn
 from alerts.causes import causes
 from alerts.defaults import defaults, merged
-from alerts.machine import Change, Phase, Timing
+from alerts.machine import Change, Phase, Standing, Timing
 from alerts.places import Members
 from alerts.rule import RuleError, Severity, rule, rules
 from alerts.view import View
@@ -114,6 +114,25 @@ def test_one_alert_per_cause() -> None:
     }
     for order in itertools.islice(itertools.permutations(firing), 0, 5040, 97):
         assert causes(order, found, members) == expected
+
+
+@pytest.mark.parametrize(
+    ("well_s", "explained"), [(0, True), (60, True), (61, False), (300, False)], ids=["holds", "just", "over", "long"]
+)
+def test_what_was_over_before_is_no_cause(well_s: int, explained: bool) -> None:
+    """An alert that only waits for its end has led to nothing that began meanwhile."""
+    cause, alert = ("driver_no_memory", ("a",)), ("engine_unreachable", ("head",))
+    members = Members(nodes={"a": "k3"}, servers={"head": "k3"})
+    now = 1_000_000
+    standings = {
+        cause: Standing(Phase.FIRING, 0, 0, well_s > 0, well_s * 1000, seen_ms=now),
+        alert: Standing(Phase.FIRING, now, now, seen_ms=now),
+    }
+    expected = {alert: cause} if explained else {}
+    assert causes(standings, rules(defaults()), members, standings) == expected
+    assert causes(standings, rules(defaults()), members) == {alert: cause}, "where nothing is known of when"
+    pending = {cause: Standing(Phase.PENDING, 0, 0, True, 900_000, seen_ms=now), alert: standings[alert]}
+    assert causes(pending, rules(defaults()), members, pending) == {alert: cause}, "what is counted there is for it"
 
 
 def test_a_node_of_another_deployment_is_no_cause() -> None:
