@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
@@ -149,6 +149,10 @@ class Sources:
     ) -> Summaries:
         """Sealed hours that overlap the range."""
         return self.shelf.summaries(metrics, start_ms, end_ms, targets)
+
+    def edition(self) -> Hashable:
+        """What changes whenever summaries do."""
+        return self.store.edition()
 
     def unsealed(self, start_ms: int, end_ms: int, most: int | None = None) -> list[int]:
         """Hours of the range, rising, whose rows no summary tells yet, or not all of them; of more than `most` the

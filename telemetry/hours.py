@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,14 +37,15 @@ def cells(summaries: Summaries) -> Floats:
     return (count > 0).sum(axis=0) * count.max(axis=0) if count.size else np.zeros(0)
 
 
-def complete(query: Query, source: Source, found: Summaries) -> Hours:
-    """All hours of a query. found: those that were sealed before."""
+def complete(query: Query, source: Source, found: Summaries, edition: Hashable = None) -> Hours:
+    """All hours of a query. found: those that were sealed before; edition: the source's before they were asked for."""
     start = far.start_ms(query)
     unsealed = source.unsealed(start, query.end_ms)
     known, fresh = [found], []
-    # Sealed since it was asked for, and therefore not in `unsealed`: target after target, so the newest hour again.
-    again = int(found.hours[-1]) if len(found.hours) else start
-    known.append(source.summaries(far.stored(query), again, query.end_ms, query.sources()))
+    if edition is None or source.edition() != edition:
+        # Sealed since it was asked for, and therefore not in `unsealed`: target after target, so the newest hour again.
+        again = int(found.hours[-1]) if len(found.hours) else start
+        known.append(source.summaries(far.stored(query), again, query.end_ms, query.sources()))
     newest, lead = None, lead_ms(query.slowest_ms * NOMINAL_PER_GAP)
     for hour in unsealed:  # one by one, so that a long backlog takes no more memory than an hour
         frame = source.frame(far.stored(query), hour - lead, hour + HOUR_MS - 1, query.sources())

@@ -74,10 +74,11 @@ def _read(query: Query, source: Source, keeper: Keeper | None, *, told: bool) ->
     if query.width_ms is not None and bins[1] % HOUR_MS:
         of_hours = hours.sealed(query, source)
         return _from_samples(query, source, bins, _length(query, of_hours), keeper if _many(query, of_hours) else None)
+    edition = source.edition() if span > SHORT_MS else None
     found = hours.sealed(query, source) if span > SHORT_MS else None
     dear = found is not None and _dear(query, found)
     if dear or source.forgotten(query.start_ms, query.end_ms):
-        known = hours.complete(query, source, found or hours.sealed(query, source))
+        known = hours.complete(query, source, found or hours.sealed(query, source), edition)
         lines = far.answer(query, known.summaries, known.until_ms)
         return Answer(lines, far.bins(query)[1], "hours", _of_hours(query, known, lines) if told else ())
     if found is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from typing import Protocol, runtime_checkable
 
 from telemetry.frame import Frame, Sheet
@@ -21,6 +21,9 @@ class Source(Protocol):
         self, metrics: Collection[str], start_ms: int, end_ms: int, targets: Collection[str] | None = None
     ) -> Summaries:
         """Sealed hours that overlap the range."""
+
+    def edition(self) -> Hashable:
+        """What changes whenever summaries do."""
 
     def unsealed(self, start_ms: int, end_ms: int) -> list[int]:
         """Hours of the range, rising, whose rows no summary tells yet, or not all of them."""
@@ -57,6 +60,10 @@ class Through:
     ) -> Summaries:
         """Sealed hours that overlap the range."""
         return self.source.summaries(metrics, start_ms, end_ms, targets)
+
+    def edition(self) -> Hashable:
+        """What changes whenever summaries do."""
+        return self.source.edition()
 
     def unsealed(self, start_ms: int, end_ms: int) -> list[int]:
         """Hours of the range, rising, whose rows no summary tells yet, or not all of them."""

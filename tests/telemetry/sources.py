@@ -49,6 +49,10 @@ class Memory:
         wanted = [hour for hour in hours if hour + HOUR_MS > start_ms and hour <= end_ms and hour not in self.open]
         return summarise(chosen, wanted)
 
+    def edition(self) -> object:
+        """The hours that are open, and those that are given up."""
+        return tuple(self.open), tuple(self.gone)
+
     def unsealed(self, start_ms: int, end_ms: int) -> list[int]:
         """The open hours of the range."""
         return [hour for hour in self.open if hour + HOUR_MS > start_ms and hour <= end_ms]

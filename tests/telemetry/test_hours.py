@@ -45,3 +45,28 @@ def test_what_is_sealed_while_it_is_read_is_there(late: tuple[Series, ...]) -> N
     assert line.t_ms.tolist() == [FIRST_MS + hour * HOUR_MS for hour in range(3)]
     assert line.mean is not None
     assert line.mean.tolist() == [300.0] * 3
+
+
+class Counting(Memory):
+    """Counts questions for summaries."""
+
+    asked = 0
+
+    def summaries(
+        self, metrics: Collection[str], start_ms: int, end_ms: int, targets: Collection[str] | None = None
+    ) -> Summaries:
+        self.asked += 1
+        return super().summaries(metrics, start_ms, end_ms, targets)
+
+
+def test_nothing_is_asked_again_while_nothing_is_sealed() -> None:
+    source = Counting(frame({A: [100.0] * (3 * PER_HOUR)}), unsealed=[FIRST_MS + 2 * HOUR_MS])
+    query = question(gpu.GPU_POWER, 0, 2)
+    edition, found = source.edition(), hours.sealed(query, source)
+    known = hours.complete(query, source, found, edition)
+    assert (source.asked, known.summaries.hours.tolist()) == (1, [FIRST_MS + hour * HOUR_MS for hour in range(3)])
+    hours.complete(query, source, found)
+    assert source.asked == 2, "who does not know the edition asks"
+    source.open = []
+    assert hours.complete(query, source, found, edition).summaries.hours.tolist()[-1] == FIRST_MS + 2 * HOUR_MS
+    assert source.asked == 3, "the last hour was sealed meanwhile"
