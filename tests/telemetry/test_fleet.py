@@ -76,3 +76,9 @@ def test_straggler(values: list[float], expected: tuple[int, float] | None) -> N
 
 def test_straggler_by_another_threshold() -> None:
     assert straggler(np.array([100.0, 100.0, 94.0]), threshold=0.05) == (2, pytest.approx(-0.06))
+
+
+def test_a_straggler_is_one_from_the_threshold_itself_on() -> None:
+    values = np.array([100.0, 100.0, 100.0, 50.0])
+    assert straggler(values, 0.5) == (3, -0.5)
+    assert straggler(values, 0.5001) is None
