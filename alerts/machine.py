@@ -44,6 +44,7 @@ class Standing:
     counting, counted_ms: whether the time is being counted that leads to the next phase, and how much was: of the
     condition while pending, of the clear condition while firing.
     seen_ms: the last tick, −1 before the first. holds, clears: what the two conditions were known to be then.
+    known: whether anything was known of the first.
     """
 
     phase: Phase = Phase.INACTIVE
@@ -54,6 +55,15 @@ class Standing:
     seen_ms: int = -1
     holds: bool = False
     clears: bool = False
+    known: bool = True
+
+    @property
+    def condition(self) -> str:
+        """What was known at the last tick: it "holds", is "ending" (the clear condition holds), is "between" the two,
+        or "unknown"."""
+        if not self.known:
+            return "unknown"
+        return "holds" if self.holds else "ending" if self.clears else "between"
 
     @property
     def lasted_to_ms(self) -> int:
@@ -155,4 +165,5 @@ def advance(
             changes.append(Change(since, phase, began))
     counting, counted = clocks[phase is Phase.FIRING].left()
     seen, holds, clears = int(ticks[-1]), bool(truth[-1] == 1.0), bool(clear[-1] == 1.0)
-    return Standing(phase, since, began, counting, counted, seen, holds, clears), changes
+    known = not np.isnan(truth[-1])
+    return Standing(phase, since, began, counting, counted, seen, holds, clears, bool(known)), changes

@@ -137,4 +137,11 @@ def standings_json(standings: Mapping[Key, Standing]) -> list[Any]:
 
 def standings_of(state: Sequence[Any]) -> dict[Key, Standing]:
     """What `standings_json` wrote. ValueError, TypeError for what it did not."""
-    return {tuple(key): Standing(Phase(phase), **dict(zip(_FIELDS, rest, strict=True))) for key, phase, *rest in state}
+    return {tuple(key): Standing(Phase(phase), **_told(rest)) for key, phase, *rest in state}
+
+
+def _told(rest: Sequence[Any]) -> dict[str, Any]:
+    """Fields of a standing; earlier versions did not write the last one."""
+    if len(rest) not in (len(_FIELDS), len(_FIELDS) - 1):
+        raise ValueError(f"{len(rest)} values say where a rule stands, not {len(_FIELDS)}")
+    return dict(zip(_FIELDS, rest, strict=False))

@@ -12,6 +12,7 @@ from alerts.machine import Phase, Standing
 from alerts.message import subject
 from alerts.places import Key
 from alerts.record import MATCHERS, Alert, Silence, silenced_by, standings_of
+from alerts.rule import Rule
 from alerts.rulebook import Rulebook
 from dashboard.api import parameters
 from dashboard.api.alert_shape import shape
@@ -147,7 +148,10 @@ def _subject(alert: Alert, book: Rulebook) -> str:
 
 
 def alert_json(alert: Alert, beside: Beside) -> dict[str, Any]:
-    """An alert. known: whether its condition was known to hold when it was looked at last; null of one that is over."""
+    """An alert. known: whether anything is known of its condition; condition: what (see `Standing.condition`).
+
+    ends_in_s: how much longer it must be well until it is over. All three are null where they say nothing.
+    """
     silence = _silence_of(alert, beside)
     standing = beside.stand.get((alert.rule, alert.key)) if alert.firing else None
     number, state = None if silence is None else silence.id, state_of(alert, beside.firing, silence)
@@ -168,7 +172,7 @@ def alert_json(alert: Alert, beside: Beside) -> dict[str, Any]:
         "why_ended": alert.ended,
         "message": alert.message,
         "values": [dict(value) for value in alert.values],
-        "known": None if standing is None else standing.holds,
+        **_standing(standing, beside.book.rules.get(alert.rule)),
         "cause": alert.cause,
         "silence": number,
         "acknowledged": alert.acknowledged_ms,
@@ -176,6 +180,18 @@ def alert_json(alert: Alert, beside: Beside) -> dict[str, Any]:
         "run": alert.run,
         "revision": alert.revision,
         **shape(alert, state, number, runbook),
+    }
+
+
+def _standing(standing: Standing | None, rule: Rule | None) -> dict[str, Any]:
+    if standing is None:
+        return {"known": None, "condition": None, "ends_in_s": None}
+    ending = standing.condition == "ending" and rule is not None
+    left_ms = max(rule.timing.clear_for_ms - standing.counted_ms, 0) if ending and rule is not None else None
+    return {
+        "known": standing.known,
+        "condition": standing.condition,
+        "ends_in_s": None if left_ms is None else left_ms / 1000,
     }
 
 
@@ -218,11 +234,13 @@ def silences(sources: Sources) -> dict[str, Any]:
 
 
 def silence_json(one: Silence, now_ms: int) -> dict[str, Any]:
-    """A silence."""
-    state = "active" if one.active(now_ms) else "planned" if one.end_ms > now_ms else "over"
+    """A silence. problem: why it hides nothing, "" of one that does, or is over."""
+    problem = one.problem if one.end_ms > now_ms else ""
+    state = "broken" if problem else "active" if one.active(now_ms) else "planned" if one.end_ms > now_ms else "over"
     return {
         "id": one.id,
         "state": state,
+        "problem": problem,
         "start": one.start_ms,
         "end": one.end_ms,
         **{name: getattr(one, name) for name in MATCHERS},

@@ -65,8 +65,8 @@ def card(
         className="alert-head",
     )
     parts: list[Content] = [head, html.P(alert["message"], className="alert-message")]
-    if alert["known"] is False:
-        parts.append(html.P(words.NOT_KNOWN, className="note doubt"))
+    if doubt := words.doubt(alert):
+        parts.append(html.P(doubt, className="note doubt"))
     parts += words.first(rule)
     parts += [words.hidden(silence)] if silence is not None else []
     parts += [_effects(effects)] if effects else []
@@ -117,7 +117,7 @@ def silences(found: Sequence[Answer]) -> Component:
         Row(
             words.about(one),
             [
-                one["state"],
+                f"{one['state']}: {one['problem']}" if one["problem"] else one["state"],
                 instant(one["start"]),
                 html.Span([instant(one["end"]), *([html.Br(), words.weekly(one)] if words.weekly(one) else [])]),
                 one["comment"] or "–",

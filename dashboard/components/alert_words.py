@@ -24,6 +24,13 @@ STATES = {
     "resolved": "over",
 }
 NOT_KNOWN = "Not known any more; it counts as going on."
+BETWEEN = "It no longer holds, and its end has not come either; it counts as going on."
+CONDITIONS = {
+    "holds": "holds now",
+    "ending": "well again, for now",
+    "between": "hardly holds any more",
+    "unknown": "not known any more",
+}
 MOST_MISSING = 3
 
 
@@ -55,13 +62,26 @@ def sure(alert: Answer) -> tuple[str, str]:
 def _now(alert: Answer) -> str:
     if alert["ended"] is not None:
         return "over"
-    return {True: "holds now", False: "not known any more"}.get(alert["known"], "fired")
+    return CONDITIONS.get(alert["condition"], "fired")
 
 
 def _why(alert: Answer) -> str:
     if alert["ended"] is not None:
         return f"Ended because {alert['why_ended']}." if alert["why_ended"] else ""
-    return NOT_KNOWN if alert["known"] is False else ""
+    return doubt(alert)
+
+
+def doubt(alert: Answer) -> str:
+    """Why an alert goes on though its condition is not known to hold; "" where it is, or where it is over."""
+    if alert["condition"] == "unknown":
+        return NOT_KNOWN
+    if alert["condition"] == "between":
+        return BETWEEN
+    if alert["condition"] == "ending" and alert["ends_in_s"] is not None:
+        return (
+            f"Well again; it is over when that has lasted for {formatting.text(alert['ends_in_s'], Unit.SECONDS)} more."
+        )
+    return ""
 
 
 def read(values: Sequence[Answer]) -> str:

@@ -67,7 +67,7 @@ def cells(answer: Answer, now_ms: int) -> Component:
         html.Div(
             [html.Div(label, className="label"), html.Div(value, className="value"), html.Div(note, className="note")],
             className="alert-cell",
-            **{"data-doubt": "true"} if label == "How sure" and alert["known"] is False else {},
+            **{"data-doubt": "true"} if label == "How sure" and alert["condition"] == "unknown" else {},
         )
         for label, value, note in found
     ]

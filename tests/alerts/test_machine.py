@@ -77,6 +77,24 @@ def test_a_firing_alert_knows_since_when_it_is_wrong() -> None:
     assert standing == Standing(Phase.FIRING, 5000, 2000, False, 0, 6000, holds=True, clears=False)
 
 
+@pytest.mark.parametrize(
+    ("text", "condition", "lasted_to_s"),
+    [
+        ("#####", "holds", 4),
+        ("####...", "ending", 4),
+        ("####~~~", "between", 6),
+        ("####???", "unknown", 6),
+        ("####..?", "unknown", 4),
+        ("####..#", "holds", 6),
+    ],
+)
+def test_what_is_known_of_an_alert_that_fires(text: str, condition: str, lasted_to_s: int) -> None:
+    """Well again is not unknown; it lasted until its clear condition began to be counted."""
+    standing, _ = advance(NEW, *strip(text), Timing(2000, 60_000))
+    assert standing.phase is Phase.FIRING
+    assert (standing.condition, standing.lasted_to_ms) == (condition, lasted_to_s * 1000)
+
+
 def test_flapping_around_the_threshold_never_fires() -> None:
     """79 and 81 in turn every 10 s, threshold 80 for 60 s, clear 2 below."""
     temperature = np.array([79.0, 81.0] * 60)

@@ -1,4 +1,4 @@
-"""What each rule of the product says when it fires, word for word, and that its paragraph of the documentation is there.
+"""What each rule of the product says when it fires, word for word, and that its paragraph of the documents is there.
 
 `python -m tests.alerts.test_messages` writes the file of sentences anew.
 """
@@ -17,9 +17,9 @@ from alerts.message import message
 from alerts.operands import operands
 from alerts.rule import RuleError, rule
 from alerts.view import View
+from telemetry import formatting
 from tests.alerts.stories_of_rules import MEMBERS, Story
 from tests.alerts.test_default_rules import RULES, STORIES
-from telemetry import formatting
 
 ROOT = Path(__file__).parents[2]
 SENTENCES = ROOT / "tests" / "data" / "alerts" / "sentences.txt"
@@ -85,7 +85,8 @@ def test_a_message_may_ask_for_what_is_read_and_set_and_for_limits() -> None:
         "title": "Slow",
         "place": "gpu",
         "severity": "info",
-        "when": "gpu_temperature_celsius > $most and gpu_power_watts < peers(gpu_power_watts) + change(gpu_power_watts[9s])",
+        "when": "gpu_temperature_celsius > $most"
+        " and gpu_power_watts < peers(gpu_power_watts) + change(gpu_power_watts[9s])",
         "settings": {"most": "60 °C"},
     }
     holes = "{gpu} {most} {warning_gpu_temperature_celsius} {peers_gpu_power_watts} {change_gpu_power_watts}"

@@ -32,6 +32,8 @@ def alert(number: int, **more: Any) -> dict[str, Any]:
         "message": f"message {number}",
         "values": [],
         "known": True,
+        "condition": "holds",
+        "ends_in_s": None,
         "cause": None,
         "silence": None,
         "acknowledged": None,

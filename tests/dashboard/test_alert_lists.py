@@ -94,9 +94,19 @@ def test_a_card_says_since_when_and_how_it_stands() -> None:
 
 def test_what_is_not_known_any_more_goes_on_and_says_so() -> None:
     words = alert_words.NOT_KNOWN
-    assert words in text(lists.card(alert(1, known=False), (), NOW))
+    assert words in text(lists.card(alert(1, known=False, condition="unknown"), (), NOW))
     assert words not in text(lists.card(alert(1, known=True), (), NOW))
-    assert words not in text(lists.card(alert(1, known=None), (), NOW))
+    assert words not in text(lists.card(alert(1, known=None, condition=None), (), NOW))
+
+
+def test_what_is_well_again_says_when_it_is_over() -> None:
+    ending = alert(1, condition="ending", ends_in_s=41.0)
+    assert "Well again; it is over when that has lasted for 41.0 s more." in text(lists.card(ending, (), NOW))
+    assert alert_words.sure(ending)[0] == "well again, for now"
+    assert alert_words.doubt(alert(1, condition="ending", ends_in_s=None)) == "", "a rule that is gone"
+    between = alert(1, condition="between")
+    assert alert_words.BETWEEN in text(lists.card(between, (), NOW))
+    assert alert_words.doubt(alert(1)) == ""
 
 
 def test_how_long_an_alert_lasted_ends_with_it() -> None:

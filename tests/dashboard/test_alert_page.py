@@ -46,7 +46,7 @@ def test_an_alerts_own_page_says_what_since_when_how_sure_and_what_to_do_first()
     assert "Lasted 5m 10s –" in text(over)
     assert "How sure over Ended because it is well again." in text(over)
     assert 'data-alert-order="acknowledge"' not in render(over)
-    lost, _ = alert_page.body(own(alert(1, known=False, key=[], subject="", values=READ[:1])), NOW)
+    lost, _ = alert_page.body(own(alert(1, known=False, condition="unknown", key=[], subject="", values=READ[:1])), NOW)
     assert f"How sure not known any more {alert_words.NOT_KNOWN} Its one reading was known." in text(lost)
     assert "Where the cluster" in text(lost)
     assert 'data-doubt="true"' in render(lost)
@@ -57,11 +57,11 @@ def test_an_alerts_own_page_says_what_since_when_how_sure_and_what_to_do_first()
 
 
 def test_how_sure_an_alert_is() -> None:
-    assert alert_words.sure(alert(1, known=None)) == ("fired", "")
+    assert alert_words.sure(alert(1, known=None, condition=None)) == ("fired", "")
     assert alert_words.sure(alert(1, values=READ[:1] * 3)) == ("holds now", "All 3 readings were known.")
     missing = [{**READ[1], "label": name} for name in "abcde"]
     assert alert_words.read(missing) == "Went without a, b, c, 2 more."
-    assert alert_words.sure(alert(1, ended=NOW, known=None)) == ("over", "")
+    assert alert_words.sure(alert(1, ended=NOW, known=None, condition=None)) == ("over", "")
 
 
 def test_an_alerts_own_page_says_why_nobody_is_told() -> None:

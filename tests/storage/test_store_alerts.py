@@ -79,6 +79,10 @@ def test_standings_replace_each_other_and_come_back(store: Store) -> None:
     assert [one[0] for one in hot.state] == [["a", "0"], ["b", "0"]]
     with pytest.raises(ValueError):
         standings_of([[["a"], "nonsense", 0, 0, False, 0, 0, False, False]])
+    assert standings_of([[*hot.state[0][:-1]]]) == {("a", "0"): standing}, "as earlier versions wrote it"
+    for wrong in (hot.state[0][:-2], [*hot.state[0], True]):
+        with pytest.raises(ValueError):
+            standings_of([wrong])
 
 
 def test_changes_of_rules_are_a_log(store: Store) -> None:

@@ -59,7 +59,7 @@ def raise_alerts(world: World) -> None:
 
 
 def _stands(*, holds: bool) -> Standing:
-    return Standing(Phase.FIRING, tick(25), tick(15), holds=holds)
+    return Standing(Phase.FIRING, tick(25), tick(15), holds=holds, known=holds)
 
 
 @contextmanager

@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
+from alerts.machine import Phase, Standing
+from alerts.record import RuleState, standings_json
 from dashboard.api import alert_answers
+from storage.records import Batch
 from tests.web.alert_world import FAR, HOT, OVER, SILENT, SLOW, collecting, raise_alerts
 from tests.web.conftest import MakeWeb, MakeWorld, Web
 from tests.web.world import World, tick
@@ -30,14 +33,22 @@ def numbers(found: Any) -> list[int]:
     return [one["id"] for one in found["alerts"]]
 
 
+def test_what_is_well_again_says_how_long_until_it_is_over(web: Web, world: World) -> None:
+    ending = Standing(Phase.FIRING, tick(25), tick(15), True, 20_000, tick(60), clears=True)
+    world.writer.commit(Batch(standings=[RuleState("gpu_hot", standings_json({FAR.key: ending}))]), world.now)
+    web.step()
+    found = next(one for one in web.get("alerts")["alerts"] if one["id"] == FAR.id)
+    assert (found["known"], found["condition"], found["ends_in_s"]) == (True, "ending", 40.0)
+
+
 def test_what_fires_stands_first_each_with_its_state(web: Web) -> None:
     found = web.get("alerts")
-    assert [(one["id"], one["state"], one["known"]) for one in found["alerts"]] == [
-        (5, "silenced", True),
-        (3, "acknowledged", None),
-        (2, "inhibited", False),
-        (1, "firing", None),
-        (4, "resolved", None),
+    assert [(one["id"], one["state"], one["known"], one["condition"]) for one in found["alerts"]] == [
+        (5, "silenced", True, "holds"),
+        (3, "acknowledged", None, None),
+        (2, "inhibited", False, "unknown"),
+        (1, "firing", None, None),
+        (4, "resolved", None, None),
     ]
     assert found["pending"] == [
         {
