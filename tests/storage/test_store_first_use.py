@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Hashable
 
 import pytest
 
@@ -45,6 +45,9 @@ class Standing:
         self, metrics: Collection[str], start_ms: int, end_ms: int, targets: Collection[str] | None = None
     ) -> Summaries:
         return self.store.summaries(metrics, None if targets is None else list(targets), start_ms, end_ms)
+
+    def edition(self) -> Hashable:
+        return self.store.edition()
 
     def unsealed(self, start_ms: int, end_ms: int) -> list[int]:
         return sorted({hour for _, hour in self.store.unsealed(start_ms, end_ms)})
