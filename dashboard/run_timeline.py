@@ -123,7 +123,7 @@ def phases(view: View) -> list[tuple[int, int, str]]:
     place = (ticks - view.start_ms) // width
     counts = np.zeros((int(place[-1]) + 1, len(ORDER)), dtype=np.int64)
     np.add.at(counts, (place, ranks), 1)
-    return _spans(counts, view, width)
+    return _spans(counts, view, width, max(frame.gap_ms.tolist(), default=0.0))
 
 
 def _kept_phases(view: View) -> list[tuple[int, int, str]]:
@@ -138,9 +138,13 @@ def _kept_phases(view: View) -> list[tuple[int, int, str]]:
     return [(t_ms[low], t_ms[high], engine.PHASES[int(codes[low])]) for low, high in spans if codes[low] >= 0]
 
 
-def _spans(counts: Ints, view: View, width: int) -> list[tuple[int, int, str]]:
-    """Each bin's most frequent phase; a bin without a reading belongs to none."""
+def _spans(counts: Ints, view: View, width: int, gap_ms: float) -> list[tuple[int, int, str]]:
+    """Each bin's most frequent phase, which lasts over bins without a reading, but not over a gap."""
     first = np.where(counts.any(axis=1), counts.argmax(axis=1), -1)
+    read = np.flatnonzero(first >= 0)
+    for low, high in zip(read[:-1].tolist(), read[1:].tolist(), strict=True):
+        if (high - low) * width <= gap_ms:
+            first[low:high] = first[low]
     edges = np.flatnonzero(np.diff(first, prepend=-2))
     found = []
     for low, high in zip(edges.tolist(), [*edges[1:].tolist(), len(first)], strict=True):

@@ -32,7 +32,9 @@ def _result(run: Mapping[str, Any], one: Mapping[str, Any]) -> Component:
     elif one["beside"]:
         rows = [_pair(pair) for pair in one["beside"]]
         parts.append(
-            table(("", "Client", "Engine", "Apart", "Why they differ"), rows, f"{tool}, client and engine", "results")
+            table(
+                ("", "Client", "Engine", "Apart", "Why they differ"), rows, f"{tool}, client and engine", "results both"
+            )
         )
     rest = [entry for entry in one["rest"] if not entry["key"].endswith(LEFT_OUT)]
     if rest:

@@ -103,7 +103,7 @@ STORIES = {
     "tail": holes,
     "restarts": st.lists(seconds, max_size=3),
     "span": st.tuples(st.integers(0, 200), st.integers(205, SECONDS - 1)),
-    "slower": st.sampled_from([{}, {"tail": 3}, {"head": 2, "tail": 5}]),
+    "slower": st.sampled_from([{}, {"tail": 3}, {"head": 2, "tail": 5}, {"tail": 30}, {"head": 25, "tail": 40}]),
     "offset": st.integers(0, 59),
 }
 
@@ -177,6 +177,23 @@ def test_a_piece_knows_what_stands_around_it() -> None:
     late = next(piece for piece in found if piece.low_ms <= at(260) <= piece.high_ms)
     assert late.frame.ticks[0] == at(49), "the last one before the silence"
     assert all(piece.frame.ticks[-1] >= piece.high_ms + LEAD_MS - 1000 for piece in found[3:-1])
+
+
+def test_what_was_told_once_was_told() -> None:
+    """The second engine is silent all along; the first says how many wait in its first minute, and no more then."""
+    rows = {engine(catalog.REQUESTS_WAITING, name): [1.0] * 60 + [None] for name in ("head", "tail")}
+    told = World(SECONDS, rows, unread={"tail": range(3, SECONDS)}, engines=BOTH)
+    found = [entry(one, "phases.waiting_mean") for one in both(told, 10, SECONDS - 1, {})]
+    assert [(one.value, one.note) for one in found] == [(None, "1 gap of the engine, 410 s in all")] * 2
+
+
+def test_engines_that_are_read_rarely_in_pieces() -> None:
+    """Every 40 seconds: what is a gap is longer than a slice."""
+    told = World(SECONDS, lines(4), engines=BOTH)
+    slower = {"head": 25, "tail": 40}
+    same(*both(told, 3, SECONDS - 1, slower))
+    subject, source = told.subject(3), reader(told, slower)
+    same_cells(cut(subject, source), cut(subject, source, FEW))
 
 
 def test_no_more_requests_ran_than_in_the_stretch() -> None:

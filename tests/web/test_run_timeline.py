@@ -80,6 +80,22 @@ def test_phases_are_spans(web: Web) -> None:
     assert coarse == [[tick(10), tick(130), "decoding"]]
 
 
+def test_a_phase_lasts_from_reading_to_reading_but_not_over_a_gap(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    """Read every two seconds from 21 on; from 61 to 64 not at all."""
+    world = make_world()
+    world.set("head", engine.ENGINE_PHASE, lambda number: 2.0 if number < 40 else 3.0)
+    for number in (*range(21, 61, 2), *range(65, 90, 2)):
+        world.away("head", number, number)
+    world.away("head", 61, 64)
+    world.run(0, 90)
+    keep(world, run(1, 10, 89))
+    assert make_web(world).get("runs/1/timeline?points=600")["phases"] == [
+        [tick(10), tick(40), "prefilling"],
+        [tick(40), tick(61), "decoding"],
+        [tick(66), tick(89), "decoding"],
+    ]
+
+
 def test_prefills_are_told_whole_and_only_those_of_the_stretch(web: Web) -> None:
     assert web.get("runs/1/timeline")["prefills"] == [
         [tick(40), tick(50), 9000, 10.0],
