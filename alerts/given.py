@@ -105,6 +105,7 @@ GIVEN: Mapping[str, Metric] = {
     )
 }
 FRESH_BOOT_MS = 600_000
+UNWATCHED_MS = 60_000
 REBOOT_MS = 120_000
 """How long before a boot is seen a clean stop may be over: the agent answers before it says of which boot it is."""
 LOADING = tuple(STATES.index(state.value) for state in (TargetState.LOADING, TargetState.RESTARTING))
@@ -133,7 +134,8 @@ def state_codes(absences: Iterable[Span], ticks: Ints) -> Floats:
 
 
 def unclean_boots(boots: Iterable[Span], absences: Iterable[Span], ticks: Ints) -> Floats:
-    """1 for ten minutes after each boot that was not preceded by a goodbye, else 0: float64[tick].
+    """1 for ten minutes after each boot that was not preceded by a goodbye, else 0: float64[tick]. NaN where nobody
+    had looked for a while before it: it may have been a planned one.
 
     boots: stretches of one boot id. The first is no boot that was seen.
     """
@@ -146,7 +148,10 @@ def unclean_boots(boots: Iterable[Span], absences: Iterable[Span], ticks: Ints) 
             for span in stopped
         )
         if before.text != boot.text and not clean:
-            found[(ticks >= boot.start_ms) & (ticks < boot.start_ms + FRESH_BOOT_MS)] = 1.0
+            looked = ticks[ticks < boot.start_ms]
+            watched = not len(looked) or boot.start_ms - looked[-1] <= UNWATCHED_MS
+            fresh = (ticks >= boot.start_ms) & (ticks < boot.start_ms + FRESH_BOOT_MS)
+            found[fresh] = 1.0 if watched else np.nan
     return found
 
 

@@ -30,6 +30,8 @@ from telemetry.model import Scope
 from telemetry.states import TargetState
 
 MISSED_MS = 300_000
+FEWEST_MS = 60_000
+"""Of fewer ticks than these no share is told: one that is late while everything starts would be one of ten."""
 BOOT_FACT = "boot_id"
 KEPT = 2
 """Boots of a node that are remembered: the one that goes on, and the one before."""
@@ -42,19 +44,29 @@ class Givens:
 
     def __init__(self, interval_ms: float) -> None:
         self._ticks = max(round(MISSED_MS / interval_ms), 1)
+        self._fewest = max(round(FEWEST_MS / interval_ms), 1)
         self._skipped: deque[int] = deque(maxlen=self._ticks)
         self._boots: dict[str, list[Span]] = {}
         self._stops: dict[str, Span] = {}
+        self._watched: set[str] = set()
+        self._doubted: set[str] = set()
         self._told: dict[str, dict[str, float]] = {}
 
     def boot(self, node: str, boot_id: str, at_ms: int) -> None:
-        """A node says which boot it is of."""
+        """A node says which boot it is of. One that had not answered before may have been shut down unwatched."""
         known = self._boots.setdefault(node, [])
         if known and known[-1].text == boot_id:
             return
         if known:
             known[-1] = replace(known[-1], end_ms=at_ms)
         self._boots[node] = [*known, Span(at_ms, None, boot_id)][-KEPT:]
+        self._doubted.discard(node)
+        if node not in self._watched:
+            self._doubted.add(node)
+
+    def saw(self, node: str) -> None:
+        """An earlier collector told that the latest boot of a node was unclean, so that it had watched."""
+        self._doubted.discard(node)
 
     def stopped(self, node: str, span: Span) -> None:
         """A node was silent after its agent had said goodbye."""
@@ -101,6 +113,8 @@ class Givens:
         """Code of a target's state; unknown while it was never asked, which says nothing of it, and of an engine that
         never served: it cannot have gone."""
         state = target.health.verdict.state
+        if state is TargetState.OK:
+            self._watched.add(target.name)
         if target.is_node and state is TargetState.STOPPED:
             self._stops[target.name] = Span(target.health.failing_so_since or tick, None, state.value)
         elif target.name in self._stops and self._stops[target.name].end_ms is None and target.health.last_ok_ms:
@@ -114,10 +128,12 @@ class Givens:
         if len(boots) < KEPT or tick - boots[-1].start_ms >= FRESH_BOOT_MS:
             return np.zeros(1)
         stops = [self._stops[node]] if node in self._stops else []
-        return unclean_boots(boots, stops, np.array([tick], dtype=np.int64))
+        found = unclean_boots(boots, stops, np.array([tick], dtype=np.int64))
+        return np.where(found == 1.0, math.nan, found) if node in self._doubted else found
 
     def _missed(self) -> float:
-        """Share of the last ticks that were left out."""
+        """Share of the last ticks that were left out; unknown of too few."""
         self._skipped.append(0)
         missed = sum(self._skipped)
-        return missed / (len(self._skipped) - sum(one > 0 for one in self._skipped) + missed)
+        counted = len(self._skipped) - sum(one > 0 for one in self._skipped) + missed
+        return missed / counted if counted >= self._fewest else math.nan

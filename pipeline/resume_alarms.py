@@ -14,6 +14,8 @@ from storage.store import Store
 from telemetry.catalog import cluster
 from telemetry.states import TargetState
 
+UNCLEAN = "unclean_boot"
+
 
 def resume_alarms(
     hub: Hub, store: Store, file: Mapping[str, Mapping[str, Any]], now_ms: int, interval_ms: float
@@ -28,6 +30,9 @@ def resume_alarms(
     hub.teller.resume(store.memories(), store.alert)
     for one in store.facts(name=BOOT_FACT):
         hub.lookout.givens.boot(one.target, one.value, one.start_ms)
+    for rule, key in hub.alarms.open:
+        if rule == UNCLEAN:
+            hub.lookout.givens.saw(key[0])
     for absence in store.absences(now_ms - 2 * FRESH_BOOT_MS, now_ms):
         if absence.metric is None and absence.reason.startswith(TargetState.STOPPED.value):
             hub.lookout.givens.stopped(

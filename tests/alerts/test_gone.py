@@ -142,6 +142,17 @@ def test_engines_that_load_count_on_their_nodes_and_strangers_on_all() -> None:
     assert {node: values.tolist() for node, values in engines_loading({}, MEMBERS).items()} == {"a": [0.0], "b": [0.0]}
 
 
+@pytest.mark.parametrize(("last_looked", "told"), [(939_999, False), (940_000, True), (999_000, True)])
+def test_a_boot_that_nobody_watched_is_not_told_to_be_unclean(last_looked: int, told: bool) -> None:
+    boots = [Span(0, 1_000_000, "one"), Span(1_000_000, None, "two")]
+    ticks = np.array([last_looked, 1_000_000, 1_599_999, 1_600_000])
+    unclean = 1.0 if told else None
+    found = unclean_boots(boots, [], ticks)
+    assert [None if np.isnan(one) else float(one) for one in found] == [0.0, unclean, unclean, 0.0]
+    stops = [Span(900_000, 1_000_000, "stopped")]
+    assert unclean_boots(boots, stops, ticks).tolist() == [0.0] * 4, "its goodbye was heard"
+
+
 @pytest.mark.parametrize(
     ("stop_ends", "unclean"),
     [(1_000_000, 0.0), (1_000_000 - REBOOT_MS + 1, 0.0), (1_000_000 - REBOOT_MS, 1.0), (300_000, 1.0), (None, 0.0)],

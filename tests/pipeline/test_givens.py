@@ -50,12 +50,33 @@ def test_a_target_that_was_never_asked_has_no_state() -> None:
 def test_a_boot_without_goodbye_is_told_for_ten_minutes() -> None:
     given, node = Givens(1000), target("a")
     given.boot("a", "one", 0)
+    node.health.ok(Verdict(TargetState.OK, ""), 5)
     assert value(given, "unclean_boot", "a", 10, node) == 0.0, "the first is no boot that was seen"
     given.boot("a", "one", 20)
     given.boot("a", "two", 1000)
     assert value(given, "unclean_boot", "a", 1000, node) == 1.0
     assert value(given, "unclean_boot", "a", 999 + FRESH_BOOT_MS, node) == 1.0
     assert value(given, "unclean_boot", "a", 1000 + FRESH_BOOT_MS, node) == 0.0
+
+
+def test_of_a_boot_that_no_collector_watched_nothing_is_known() -> None:
+    """The hub was off, or away, together with its nodes."""
+    given, node = Givens(1000), target("a")
+    given.boot("a", "one", 0)  # as an earlier collector left it
+    node.health.failed(Verdict(TargetState.REFUSED, "nobody"), 900)
+    given.at(900, [node])
+    node.health.ok(Verdict(TargetState.OK, ""), 990)
+    given.boot("a", "two", 1000)
+    assert math.isnan(value(given, "unclean_boot", "a", 1000, node))
+    assert value(given, "unclean_boot", "a", 1000 + FRESH_BOOT_MS, node) == 0.0
+    given.boot("a", "three", 9000)
+    assert value(given, "unclean_boot", "a", 9000, node) == 1.0, "from then on it is watched"
+    again = Givens(1000)
+    for boot_id, at_ms in (("one", 0), ("two", 1000)):
+        again.boot("a", boot_id, at_ms)
+    assert math.isnan(value(again, "unclean_boot", "a", 2000, target("a")))
+    again.saw("a")
+    assert value(again, "unclean_boot", "a", 2000, target("a")) == 1.0, "an earlier collector had told of it"
 
 
 def test_a_boot_after_a_goodbye_is_a_planned_one() -> None:
@@ -74,10 +95,11 @@ def test_a_boot_after_a_goodbye_is_a_planned_one() -> None:
 
 
 def test_ticks_that_were_left_out() -> None:
-    given = Givens(30_000)  # ten ticks in five minutes
+    given = Givens(30_000)  # ten ticks in five minutes, two in the fewest of which a share is told
+    assert math.isnan(value(given, "ticks_missed_ratio", "cluster", 0))
     assert value(given, "ticks_missed_ratio", "cluster", 0) == 0.0
     given.skipped(0)
-    for _ in range(3):
+    for _ in range(2):
         given.at(0, [])
     given.skipped(1)
     assert value(given, "ticks_missed_ratio", "cluster", 0) == pytest.approx(1 / 6)
