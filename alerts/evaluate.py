@@ -109,9 +109,11 @@ def _joined(terms: Sequence[ex.Condition], place: Place, view: View, keys: Seque
     """Several terms, one of which is enough to decide. Of those that only corroborate, the unknown ones do not count;
     where nothing else is left, nothing is known."""
     rows: list[Floats] = []
+    shape = (len(keys), len(view.ticks))
     for term in terms:
-        rows.append(np.broadcast_to(truth(term, place, view, keys), (len(keys), len(view.ticks))))
-        if not (rows[-1] != decides).any():
+        row = truth(term, place, view, keys)
+        rows.append(row if row.shape == shape else np.broadcast_to(row, shape))
+        if (rows[-1] == decides).all():
             return rows[-1].copy()
     found = np.stack(rows)
     asked = np.stack(
@@ -126,7 +128,8 @@ def _compared(sign: str, left: Floats, right: Floats) -> Floats:
     with np.errstate(invalid="ignore"):
         apart = left - right
         found = OPERATORS[sign](apart, 0.0).astype(np.float64)
-        near = np.abs(apart) <= ROUNDING * np.maximum(np.abs(left), np.abs(right))
+        # of two values that are as good as equal half their sum is as good as the larger
+        near = np.abs(apart) <= ROUNDING * (np.abs(left) + np.abs(right)) / 2
     if near.any():
         found[near] = float(sign not in ("<", ">", "!="))
     unknown = np.isnan(apart)

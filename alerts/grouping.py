@@ -108,13 +108,15 @@ def summed(values: Floats, group: Numbers, count: int, recent: Bools) -> Floats:
 
 @dataclass(frozen=True)
 class Side:
-    """Terms of one side of a quotient. rows: among those of the grouping. gauges: which of them are no counters.
+    """Terms of one side of a quotient. rows: among those of the grouping; series: of each. gauges: which of them are no
+    counters.
 
     whole: number of (group, target, metric) of each row, and of (group, target) and group of each of those: where a
     target has one of several metrics without the others, the sum is none.
     """
 
     rows: Numbers
+    series: tuple[Series, ...]
     gauges: Bools
     group: Numbers
     term: Numbers
@@ -162,6 +164,7 @@ def _side(grouping: Grouping, chosen: Sequence[int], names: frozenset[str]) -> S
     gauges = [ratios.is_gauge(grouping.series[row].metric) for row in rows]
     return Side(
         np.array(rows, dtype=np.intp),
+        tuple(grouping.series[row] for row in rows),
         np.array(gauges, dtype=bool),
         grouping.group[np.array(rows, dtype=np.intp)],
         np.array(term, dtype=np.intp),

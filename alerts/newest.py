@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from telemetry.counters import NOMINAL_PER_GAP
 from telemetry.frame import Bools, Floats, Frame, Ints
+from telemetry.model import Series
 from telemetry.ratios import SILENT_MS, last_known
 
 Places = npt.NDArray[np.intp]
@@ -38,15 +39,13 @@ class Newest:
         """See `recent`, of every series."""
         return recent(self.frame)
 
-    def part(self, rows: Places, window_ms: float | None) -> Frame:
-        """These series, as far back as a window may need; None: all there is."""
-        frame = self.frame
-        if window_ms is None:
-            return frame.take(rows.tolist())
-        back = window_ms + GAPS * float(np.max(frame.gap_ms[rows], initial=0.0))
-        low = int(np.searchsorted(frame.ticks, frame.ticks[-1] - back, side="right")) - 1
+    def part(self, rows: Places, series: tuple[Series, ...], window_ms: float | None) -> Frame:
+        """These rows, of these series, as far back as a window may need; None: all there is."""
+        frame, low = self.frame, 0
+        if window_ms is not None:
+            back = window_ms + GAPS * float(np.max(frame.gap_ms[rows], initial=0.0))
+            low = int(np.searchsorted(frame.ticks, frame.ticks[-1] - back, side="right")) - 1
         cut = (rows, slice(max(low, 0), None))
-        series = tuple(frame.series[row] for row in rows.tolist())
         return Frame(
             frame.ticks[cut[1]], series, frame.values[cut], frame.at_ms[cut], frame.breaks[cut], frame.gap_ms[rows]
         )

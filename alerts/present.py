@@ -24,7 +24,7 @@ def present(reading: Reading, frame: Newest, grouping: Grouping, quotient: Quoti
         values = frame.now[grouping.rows]
     else:
         back = None if reading.how == "increase" else window_ms  # what a gap before the window hides counts, too
-        values = newest.SERIES[reading.how](frame.part(grouping.rows, back), window_ms)
+        values = newest.SERIES[reading.how](frame.part(grouping.rows, grouping.series, back), window_ms)
     recent = frame.recent[grouping.rows]
     return folded(values, grouping.group, len(grouping.keys), reading.metric.across, recent)[:, np.newaxis]
 
@@ -62,7 +62,7 @@ def _gained(frame: Newest, grouping: Grouping, side: Side, window_ms: float, *, 
     rows = grouping.rows[side.rows]
     if window_ms <= 0:
         return frame.now[rows]
-    mine = frame.part(rows, window_ms if whole else None)
+    mine = frame.part(rows, side.series, window_ms if whole else None)
     over = newest.increase if whole else newest.total
     if not side.gauges.any():
         return over(mine, window_ms)

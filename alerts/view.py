@@ -137,5 +137,8 @@ class View:
 
     def _table(self, found: Mapping[Key, float | Floats]) -> Table:
         keys = self.memory.of(("keys", tuple(found)), None, lambda: tuple(found))
-        rows = [np.broadcast_to(np.asarray(values, dtype=np.float64), len(self.ticks)) for values in found.values()]
-        return Table(keys, np.array(rows).reshape(len(rows), len(self.ticks)))
+        count, rows = len(self.ticks), list(found.values())
+        if all(isinstance(values, np.ndarray) and len(values) == count for values in rows):
+            return Table(keys, np.concatenate(rows or [np.zeros(0)]).reshape(len(rows), count))
+        wide = [np.broadcast_to(np.asarray(values, dtype=np.float64), count) for values in rows]
+        return Table(keys, np.array(wide).reshape(len(rows), count))

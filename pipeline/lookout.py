@@ -49,6 +49,7 @@ class Lookout:
         self._gap_ms = NOMINAL_PER_GAP * interval_ms
         self._wanted: dict[int, frozenset[str]] = {}
         self._all: frozenset[str] = frozenset()
+        self._asked: dict[int, set[str]] = {}
         self._plans: dict[int, tuple[tuple[Series, ...], tuple[Series, ...], list[int]]] = {}
         self._window = Window(needs.LONGEST_MS + needs.LEAD_MS)
         self._memory = Memory()
@@ -65,6 +66,7 @@ class Lookout:
         self._wanted = {reach: frozenset(names) for reach, names in found.items()}
         self._all = frozenset().union(*self._wanted.values())
         self._plans = {}
+        self._asked = {reach: set() for reach in REACHES}
 
     def add(self, target: str, tick: int, at_ms: float, series: tuple[Series, ...], values: Floats) -> None:
         """A row, of whatever series."""
@@ -73,6 +75,9 @@ class Lookout:
             places = [place for place, one in enumerate(series) if one.metric in self._all]
             known = (series, tuple(series[place] for place in places), places)
             self._plans[id(series)] = known  # which keeps the layout alive, so that no other has its identity
+            for reach, names in self._wanted.items():
+                if any(one.metric in names for one in series):
+                    self._asked[reach].add(target)
         if known[2]:
             self._window.add(target, tick, at_ms, known[1], values[known[2]])
 
@@ -128,9 +133,11 @@ class Lookout:
         return View(now, first, members, self._facts, given, self.slow, REACHES[0], further, self._memory)
 
     def _frame(self, reach: int, tick: int) -> Frame:
-        back = reach + needs.LEAD_MS + GAPS * self._gap_ms
+        back = max(reach + GAPS * self._gap_ms, needs.LEAD_MS)  # a member that fell silent needs no window of its own
         wanted = self._wanted.get(reach, ())
-        return ending_at(self._window.frame(wanted, start_ms=tick - back, end_ms=tick, before=True), tick)
+        asked = self._asked.get(reach, ())  # of others nothing is read that far back: they need not be looked through
+        found = self._window.frame(wanted, start_ms=tick - back, end_ms=tick, targets=asked, before=True)
+        return ending_at(found, tick)
 
     def warm(self, store: Store, now_ms: int) -> None:
         """Take in what was read before this collector began, so that windows go on."""

@@ -1,33 +1,38 @@
 """One number, every door, on the running demo: page text, /latest, /series and the store agree after one formatter.
 
-Doors to come (a CSV file, a run's summary, an alert's value) join as functions of a question beside `through_series`
-and `through_store`, or as something asked in `Demo.moment` where they know only now.
+An alert's value is held to the other doors at its tick. Doors to come join as functions of a question beside
+`through_series` and `through_store`, or as something asked in `Demo.moment` where they know only now.
 """
 
 from __future__ import annotations
 
 import math
 import random
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlencode
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page, sync_playwright
 
 from telemetry import catalog, formatting
+from telemetry.catalog import gpu
 from telemetry.model import Kind, Metric, Ratio, Scope
 from telemetry.near import answer
 from telemetry.query import Line, Query
 from tests.browser.conftest import CHROMIUM, FLAGS
-from tests.live.demo import Demo, Drawn, Entry, Moment, running
+from tests.live.demo import INTERVAL_S, Demo, Drawn, Entry, Moment, running
 from tests.live.runs import NUMBERS, compare_runs
 from tests.web.test_five_doors import CELLS
 
 pytestmark = pytest.mark.live
 
+APP = Path(__file__).parents[2] / "app.py"
 QUESTIONS = 200
 FIRST_AFTER_MS, MOMENTS = 75_000, 3
 KEY_OF = {metric.name: key for key, metric in CELLS.items()}
@@ -186,6 +191,32 @@ def compare_now(asked: Question, stored: Lines) -> tuple[int, int]:
     return values, texts
 
 
+RULE = ("title=Draws power", "place=gpu", "severity=info", "when=gpu_power_watts > 0 W")
+
+
+def compare_alerts(demo: Demo, path: Path) -> int:
+    """An alert's value, in numbers and in words, is what every other door says of its tick; how many there were."""
+    made = [sys.executable, str(APP), "alerts", "set", "draws_power", *RULE, "--store", str(path)]
+    subprocess.run(made, check=True, capture_output=True, timeout=60)
+    nodes = demo.nodes()
+    demo.wait(lambda: len(demo.get("alerts?rule=draws_power")["alerts"]) == len(nodes), "the rule fires on every node")
+    alerts = demo.get("alerts?rule=draws_power")["alerts"]
+    for alert in alerts:
+        node, tick = alert["key"][0], alert["fired"]
+        (told,) = alert["values"]
+        frame = demo.store.frame([gpu.GPU_POWER.name], [node], tick - 3 * INTERVAL_S * 1000, tick)
+        known = frame.values[0][~np.isnan(frame.values[0])]
+        query = {"metric": gpu.GPU_POWER.name, "node": node, "start": int(frame.ticks[0]), "end": tick, "points": 5000}
+        (line,) = demo.get(f"series?{urlencode(query)}")["series"]
+        shown = [one for one in line["v"] if one is not None]
+        assert same(told["value"], float(known[-1])), (alert, known)
+        assert same(told["value"], shown[-1]), (alert, line)
+        assert told["text"] == formatting.text(float(known[-1]), gpu.GPU_POWER.unit)
+        assert told["text"] in alert["message"]
+        assert demo.get(f"alerts/{alert['id']}")["alert"]["values"] == alert["values"]
+    return len(alerts)
+
+
 @contextmanager
 def browser(url: str) -> Iterator[Drawn | None]:
     """What Chromium shows of the first screen; None where there is no Chromium."""
@@ -220,6 +251,7 @@ def test_two_hundred_questions(tmp_path: Path) -> None:
             compared = compare_now(asked, through_store(demo, asked, None))
             counts = [old + new for old, new in zip(counts, compared, strict=True)]
         of_runs = compare_runs(demo, dice)
+        assert compare_alerts(demo, tmp_path / "demo.db") == len(demo.nodes())
     print(f"{len(moments)} moments, {counts[0]} values of /latest and {counts[1]} texts of pages compared")
     assert of_runs > NUMBERS / 4
     assert counts[0] > QUESTIONS
