@@ -32,7 +32,7 @@ class State(Enum):
 class Outgoing:
     """A message. words: (alert, word), None of a test. next_ms: not tried before then. tried_ms: when it was last.
 
-    error: why it was not delivered then; of a test that was, the receiver's own sentence.
+    error: why it was not delivered then; of a test that was, what came of it.
     """
 
     id: str

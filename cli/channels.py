@@ -29,23 +29,23 @@ def _on(enabled: object) -> str:
 
 
 def test_channel(settings: Settings, name: str) -> int:
-    """Send a test to a channel and print what the receiver says; 0 when it took it."""
+    """Send a test to a channel and print what came of it; 0 when it took it."""
     known = destinations.destinations(settings)
     found = next((one for one in known if one.channel.name == name), None)
     if found is None:
         names = ", ".join(one.channel.name for one in known) or "none is configured"
         print(f"there is no channel {name or 'without a name'}: {names}", file=sys.stderr)
         return REFUSED
-    from pipeline.notify import transport
     from pipeline.notify.compose import Context, message
     from pipeline.notify.destination import SCHEMES
     from pipeline.notify.errors import UndeliveredError
+    from pipeline.notify.transport import Transport
 
     now_ms = time.time_ns() // 1_000_000
     made = message(Outgoing(f"test-{name}-{now_ms}", name, now_ms, None), {}, Context(), SCHEMES[found.scheme].most)
     assert made is not None, "a test always says something"
     try:
-        said = transport.deliver(found, made)
+        said = Transport().deliver(found, made)
     except UndeliveredError as error:
         print(f"{name} ({found.mask}) did not take it: {error}", file=sys.stderr)
         return FAILED

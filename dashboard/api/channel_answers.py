@@ -44,7 +44,7 @@ def channel_json(shown: Shown, account: Account) -> dict[str, Any]:
 
 
 def try_out(sources: Sources, channels: Sequence[Shown], name: str, wait_s: float) -> tuple[dict[str, Any], int]:
-    """Have a test sent, and wait a moment for what the receiver says: (answer, status)."""
+    """Have a test sent, and wait a moment for what comes of it: (answer, status)."""
     if name not in [one.channel.name for one in channels]:
         raise ParameterError(f"There is no channel {name}.", 404)
     identity = sources.store.ask_test(name, sources.now_ms())

@@ -74,6 +74,6 @@ def delivered(one: Answer) -> Content:
 
 
 def wrong(one: Answer) -> Content:
-    """The receiver's own sentence, and when."""
+    """What came of the last attempt, and when."""
     error = one["last_error"]
     return "–" if error is None else html.Span([instant(error["at"]), f": {error['text']}"])

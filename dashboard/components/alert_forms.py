@@ -175,7 +175,7 @@ def reset(rule: Answer, *, mine: bool = False) -> Raw:
 
 
 def try_channel(channel: Answer) -> Raw:
-    """Have a test sent; what the receiver says stands beside the button."""
+    """Have a test sent; what came of it stands beside the button."""
     return Raw(
         f'<form class="order" data-channel-test="{escape(channel["name"])}">'
         '<button type="submit" class="plain">Send a test</button>'

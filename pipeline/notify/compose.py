@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,7 +13,6 @@ from alerts.outbox import Outgoing
 from alerts.places import PLACES
 from alerts.record import Alert
 from alerts.rule import RANK, Rule, Severity
-from pipeline.notify.web import plain
 from telemetry import formatting
 
 VERSION = 1
@@ -151,3 +151,13 @@ def _times(alert: Alert, word: Word) -> str:
 
 def _utc(at_ms: int) -> str:
     return f"{datetime.fromtimestamp(at_ms / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def plain(text: str, most: int) -> str:
+    """One line without control characters, at most so long.
+
+    >>> plain("no\\r\\n  such\\x00 hook", 9)
+    'no such …'
+    """
+    line = " ".join(re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+", " ", text).split())
+    return line if len(line) <= most else line[: most - 1] + "…"

@@ -1,31 +1,30 @@
-"""Destinations: where a channel's messages go. The schemes there are, what of an address is secret, and its mask."""
+"""Destinations: where a channel's messages go. The schemes there are, and the mask of an address."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import urlsplit
 
 from alerts.notices import Channel
 
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """A kind of destination. most: characters of a message. hosted: what stands in the place of a host is one."""
+    """A kind of destination. most: characters of a message."""
 
     what: str
     most: int
-    hosted: bool = True
 
 
 SCHEMES = {
     "ntfy": Scheme("ntfy", 3_500),
     "ntfys": Scheme("ntfy", 3_500),
-    "discord": Scheme("Discord", 1_900, hosted=False),
-    "slack": Scheme("Slack", 3_000, hosted=False),
-    "tgram": Scheme("Telegram", 3_800, hosted=False),
+    "discord": Scheme("Discord", 1_900),
+    "slack": Scheme("Slack", 3_000),
+    "tgram": Scheme("Telegram", 3_800),
     "mailto": Scheme("e-mail", 100_000),
     "mailtos": Scheme("e-mail", 100_000),
     "json": Scheme("webhook", 100_000),
@@ -35,8 +34,6 @@ SCHEMES = {
 EXPECTED = f"an address that begins with {', '.join(f'{scheme}://' for scheme in SCHEMES)}"
 WEBHOOK = ("json", "jsons")
 WEB = ("http", "https")
-LEAST_SECRET = 4
-"""Shorter parts of an address are in every sentence; a secret of three characters is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,26 +118,3 @@ def _is_whole(url: str) -> bool:
         return scheme_of(url) not in (*WEBHOOK, *WEB) or bool(parts.hostname and (parts.port is None or parts.port > 0))
     except ValueError:
         return False
-
-
-def secrets_of(url: str) -> list[str]:
-    """Every part of an address that nobody is to see, the longest first."""
-    parts = urlsplit(url)
-    host, user_info = parts.hostname or "", parts.netloc.rpartition("@")[0]
-    found = {url, url.partition("://")[2], user_info, *user_info.split(":"), parts.path, parts.query}
-    found |= {*re.split(r"[/:@]", parts.path), *(value for _, value in parse_qsl(parts.query))}
-    found |= {unquote(text) for text in found}
-    place = parts.netloc.rpartition("@")[2]
-    found -= {host, place}
-    known = SCHEMES.get(scheme_of(url))
-    # In the place of a host there may stand a token, or a topic that whoever knows it can read.
-    if known is None or not known.hosted or (known.what == "ntfy" and not parts.path.strip("/")):
-        found |= {host, place, *place.split(":")}
-    return sorted((text for text in found if len(text) >= LEAST_SECRET), key=lambda text: (-len(text), text))
-
-
-def scrubbed(text: str, secrets: Iterable[str]) -> str:
-    """A text without them."""
-    for secret in secrets:
-        text = re.sub(re.escape(secret), "…", text, flags=re.IGNORECASE)
-    return text

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 class UndeliveredError(Exception):
-    """A message was not delivered; the text is the receiver's own sentence, or why there is none."""
+    """A message was not delivered; the text, which holds no word of the receiver, says why."""

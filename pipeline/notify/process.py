@@ -12,11 +12,11 @@ from dataclasses import replace
 
 from alerts.rule import Rule
 from alerts.rulebook import Rulebook
-from pipeline.notify import transport
 from pipeline.notify.destination import Heartbeat, NotifyConfig
 from pipeline.notify.direct import Direct
 from pipeline.notify.errors import UndeliveredError
 from pipeline.notify.sender import Sender
+from pipeline.notify.transport import Transport
 from pipeline.notify.watch import Look, Watch
 from storage.errors import StoreError, StoreGone, StoreNewer, StoreNotReady
 from storage.store import Store, open_store
@@ -96,12 +96,13 @@ def _deliver(config: NotifyConfig, store: Store, stop: threading.Event) -> None:
     def rules() -> Mapping[str, Rule]:
         return Rulebook(config.alerts, store.rule_changes()).rules
 
+    transport = Transport()
     sender = Sender(store, config.destinations, transport.deliver, rules, config.web)
-    beat = _beating(config.heartbeat, store)
+    beat = _beating(config.heartbeat, store, transport)
     jobs: list[tuple[float, Callable[[], object]]] = [
         (EVERY_S, lambda: sender.step(_now_ms())),
         (EVERY_S, beat),
-        (EVERY_S, _watching(config, store, rules)),
+        (EVERY_S, _watching(config, store, rules, transport)),
         (TIDY_EVERY_S, lambda: sender.tidy(_now_ms())),
     ]
     due = [0.0] * len(jobs)
@@ -115,7 +116,9 @@ def _deliver(config: NotifyConfig, store: Store, stop: threading.Event) -> None:
     sender.finish(GRACE_S)
 
 
-def _watching(config: NotifyConfig, store: Store, rules: Callable[[], Mapping[str, Rule]]) -> Callable[[], object]:
+def _watching(
+    config: NotifyConfig, store: Store, rules: Callable[[], Mapping[str, Rule]], transport: Transport
+) -> Callable[[], object]:
     """A job that tells that the collector is silent. While the store cannot be read, what was read last holds."""
     watch, direct = Watch(config.destinations), Direct(transport.deliver, config.web)
     last = [Look(None, EVERY_S, {})]
@@ -149,7 +152,7 @@ def _tried(job: Callable[[], object], problem: str) -> str:
     return ""
 
 
-def _beating(found: Heartbeat | None, store: Store) -> Callable[[], object]:
+def _beating(found: Heartbeat | None, store: Store, transport: Transport) -> Callable[[], object]:
     """A job that beats in a thread of its own: messages must not wait for whoever listens to the heart."""
     if found is None:
         return lambda: None

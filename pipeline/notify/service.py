@@ -9,15 +9,14 @@ import apprise
 from apprise.plugins.email import NotifyEmail
 from apprise.plugins.ntfy import NotifyNtfy
 
-from pipeline.notify import addresses
+from pipeline.notify import addresses, reasons
 from pipeline.notify.compose import Message
 from pipeline.notify.destination import SCHEMES, WEBHOOK, Destination, is_allowed, scheme_of
 from pipeline.notify.errors import UndeliveredError
 
 TIMEOUT_S = 15
-LONGEST_S = 60
-CLOSER = ("Socket Exception:", "SMTP Exception:", "I/O Exception:", "Response Details:")
-"""Beginnings of what Apprise logs for developers, where alone the receiver's own words stand."""
+CLOSER = ("Socket Exception:", "SMTP Exception:", "I/O Exception:")
+"""Beginnings of what Apprise logs for developers, where alone stands why a connection failed."""
 DELIVERED = "delivered"
 LOUD = ("apprise", "urllib3", "requests", "requests_oauthlib")
 """Loggers of libraries that write addresses, and with them secrets."""
@@ -35,7 +34,7 @@ def silence() -> None:
 
 
 def deliver(destination: Destination, message: Message) -> str:
-    """Send it once; UndeliveredError, OSError. What they say is not scrubbed yet."""
+    """Send it once; UndeliveredError, OSError. How long that takes in all is the caller's business."""
     plugin = plugin_of(destination.url)
     if plugin is None:
         raise UndeliveredError(f"this is no address of {SCHEMES[destination.scheme].what}")
@@ -48,20 +47,17 @@ def deliver(destination: Destination, message: Message) -> str:
     mail = isinstance(plugin, NotifyEmail)
     body, title = (text if mail else text.replace("@", AT_SIGN) for text in (message.body, message.title))
     text = apprise.NotifyFormat.TEXT
-    done = sender.notify(
-        body=body, title=title, notify_type=kind, body_format=text, timeout=LONGEST_S, log_level=logging.DEBUG
-    )
+    done = sender.notify(body=body, title=title, notify_type=kind, body_format=text, log_level=logging.DEBUG)
     if not done:
-        raise UndeliveredError(_reason(done) or "not taken, and no reason was given")
+        raise UndeliveredError(reasons.of_log(_logged(done)))
     return DELIVERED
 
 
-def _reason(done: Any) -> str:
-    """Why a message was not taken: what Apprise warns of, and what it keeps for those who look closer."""
+def _logged(done: Any) -> list[str]:
+    """What Apprise warned of, and what it keeps for those who look closer but the receiver's own answer."""
     entries = [(entry.level, entry.message) for entry in done.logs()]
     said = [text for level, text in entries if level in ("WARNING", "ERROR", "CRITICAL")]
-    said += [text.partition(":")[2].strip() for level, text in entries if level == "DEBUG" and text.startswith(CLOSER)]
-    return " ".join(said)
+    return said + [text for level, text in entries if level == "DEBUG" and text.startswith(CLOSER)]
 
 
 def _asset() -> apprise.AppriseAsset:

@@ -1,28 +1,30 @@
-"""Requests to webhooks and heartbeats: one request, no redirect, a few bytes of the answer."""
+"""Requests to webhooks and heartbeats: one request, no redirect, the status of the answer and no more of it."""
 
 from __future__ import annotations
 
 import base64
+import contextlib
 import http.client
-import re
+import socket
 import ssl
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from pipeline.notify import addresses
+from pipeline.notify import addresses, reasons
 
 TIMEOUT_S = 10.0
-READ_BYTES = 2_000
-SHOWN = 200
+"""For connecting, and for each piece of the answer."""
+WHOLE_S = 20.0
+"""For the whole answer once there is a connection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What a receiver said: its status, and the beginning of its own words."""
+    """What a receiver said, as far as it is told: its status."""
 
     status: int
-    text: str
 
     @property
     def well(self) -> bool:
@@ -32,10 +34,10 @@ class Answered:
     @property
     def sentence(self) -> str:
         """
-        >>> Answered(503, "come back later").sentence
-        'HTTP 503: come back later'
+        >>> Answered(503).sentence
+        'HTTP 503 Service Unavailable'
         """
-        return f"HTTP {self.status}" + (f": {self.text}" if self.text else "")
+        return reasons.of_status(self.status)
 
 
 def request(
@@ -46,19 +48,45 @@ def request(
     *,
     private: bool,
     timeout_s: float = TIMEOUT_S,
+    whole_s: float = WHOLE_S,
 ) -> Answered:
-    """Ask an http(s) address. OSError, with a sentence, where there is no answer. A redirect is an answer."""
+    """Ask an http(s) address. OSError where there is no answer. A redirect is an answer."""
     parts = urlsplit(url)
     asked = _connection(parts, private, timeout_s)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     try:
-        asked.request(method, path, body, {**_authorization(parts), **headers, "Connection": "close"})
-        answer = asked.getresponse()
-        return Answered(answer.status, plain(answer.read(READ_BYTES).decode("utf-8", "replace"), SHOWN))
+        with _hung_up_after(asked.sock, whole_s):
+            asked.request(method, path, body, {**_authorization(parts), **headers, "Connection": "close"})
+            return Answered(asked.getresponse().status)
     except http.client.HTTPException as error:
-        raise OSError(f"no HTTP answer ({type(error).__name__})") from error
+        raise reasons.NoAnswerError(f"no HTTP answer ({type(error).__name__})") from None
     finally:
         asked.close()
+
+
+@contextlib.contextmanager
+def _hung_up_after(sock: socket.socket, whole_s: float) -> Iterator[None]:
+    """Ends the connection when the time is over, whatever comes in meanwhile: NoAnswerError."""
+    over = threading.Event()
+
+    def hang_up() -> None:
+        over.set()
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            sock.shutdown(socket.SHUT_RDWR)
+
+    clock = threading.Timer(whole_s, hang_up)
+    clock.daemon = True
+    clock.start()
+    late = reasons.NoAnswerError(f"no whole answer within {whole_s:g} s")
+    try:
+        yield
+    except (OSError, http.client.HTTPException):
+        if not over.is_set():
+            raise
+    finally:
+        clock.cancel()
+    if over.is_set():  # half an answer can look like a whole one
+        raise late
 
 
 def _connection(parts: SplitResult, private: bool, timeout_s: float) -> http.client.HTTPConnection:
@@ -81,13 +109,3 @@ def _authorization(parts: SplitResult) -> dict[str, str]:
         return {}
     given = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
     return {"Authorization": f"Basic {base64.b64encode(given.encode()).decode()}"}
-
-
-def plain(text: str, most: int) -> str:
-    """One line without control characters, at most so long.
-
-    >>> plain("no\\r\\n  such\\x00 hook", 9)
-    'no such …'
-    """
-    line = " ".join(re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+", " ", text).split())
-    return line if len(line) <= most else line[: most - 1] + "…"

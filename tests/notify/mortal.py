@@ -12,7 +12,7 @@ from pathlib import Path
 from alerts.notices import Channel, Retry
 from pipeline.notify.destination import Destination
 from pipeline.notify.sender import Sender
-from pipeline.notify.transport import deliver
+from pipeline.notify.transport import Transport
 from storage.errors import StoreError
 from storage.store import open_store
 from tests.notify.stage import RULES, Watch
@@ -40,7 +40,7 @@ def collector(path: str, start_ms: int, url: str) -> None:
 def sender(path: str, url: str) -> None:
     store = open_store(path, writer=False, now_ms=0)
     destinations = [Destination(CHANNEL, url)]
-    found = Sender(store, destinations, deliver, lambda: RULES, retry=Retry(first_ms=100))
+    found = Sender(store, destinations, Transport().deliver, lambda: RULES, retry=Retry(first_ms=100))
     print("ready", flush=True)
     while True:
         try:

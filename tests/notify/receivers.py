@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import socket
 import ssl
 import threading
 from collections.abc import Iterator
@@ -118,3 +119,34 @@ def post_office() -> Iterator[PostOffice]:
         yield found
     finally:
         controller.stop()
+
+
+@contextmanager
+def dripper() -> Iterator[int]:
+    """The port of a receiver that answers with a byte every 20 ms and never ends, until the test does."""
+    stop, threads = threading.Event(), []
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def drip(one: socket.socket) -> None:
+        with one, contextlib.suppress(OSError):
+            one.sendall(b"HTTP/1.1 200 OK\r\nX-Slow: ")
+            while not stop.wait(0.02):
+                one.sendall(b"x")
+
+    def accept() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                threads.append(threading.Thread(target=drip, args=(listening.accept()[0],)))
+                threads[-1].start()
+
+    first = threading.Thread(target=accept)
+    first.start()
+    try:
+        yield listening.getsockname()[1]
+    finally:
+        stop.set()
+        listening.shutdown(socket.SHUT_RDWR)
+        first.join()
+        listening.close()
+        for thread in threads:
+            thread.join()

@@ -14,7 +14,7 @@ from alerts.rule import Rule, rules
 from pipeline.notify.destination import Destination
 from pipeline.notify.sender import Sender
 from pipeline.notify.teller import Teller
-from pipeline.notify.transport import deliver
+from pipeline.notify.transport import Transport
 from storage.records import Batch
 from storage.store import Store, open_store
 
@@ -43,7 +43,7 @@ class Watch:
         self.sender = Sender(
             self.store,
             self._destinations,
-            deliver,
+            Transport().deliver,
             lambda: self.rules,
             "http://hub:8050",
         )

@@ -1,4 +1,4 @@
-"""What of an address is secret, and which hosts are spoken to."""
+"""What is shown of an address, and which hosts are spoken to."""
 
 from __future__ import annotations
 
@@ -9,25 +9,7 @@ from typing import Any
 import pytest
 
 from pipeline.notify.addresses import AddressRefusedError, allowed, refusal
-from pipeline.notify.destination import SCHEMES, is_allowed, is_web, masked, scrubbed, secrets_of
-
-
-@pytest.mark.parametrize(
-    ("url", "text", "shown"),
-    [
-        ("json://ann:hunter22@host.example/in/tok-en", "ann hunter22 tok-en host.example", "ann … … host.example"),
-        ("jsons://host.example:8443/a?key=abcdef", "a abcdef host.example", "a … host.example"),
-        ("discord://1234567890/AbCdEf", "no 1234567890 abcdef", "no … …"),
-        ("slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdn", "T1JJ3T3L2 a1brtd4jd TIiajkdn", "… … …"),
-        ("tgram://123456789:abcdefg/12315544", "bot123456789:abcdefg of 12315544", "bot… of …"),
-        ("ntfys://mytopic", "topic mytopic", "topic …"),
-        ("ntfy://host.example/mytopic", "host.example mytopic", "host.example …"),
-        ("mailtos://ann:pass%20word@example.org?to=bob@example.org", "pass word pass%20word bob@example.org", "… … …"),
-    ],
-)
-def test_secrets_are_blotted_out(url: str, text: str, shown: str) -> None:
-    assert scrubbed(text, secrets_of(url)) == shown
-    assert url not in scrubbed(f"x{url}x", secrets_of(url))
+from pipeline.notify.destination import SCHEMES, is_allowed, is_web, masked
 
 
 def test_masks() -> None:

@@ -75,7 +75,7 @@ def test_a_node_that_is_gone_is_told_and_no_secret_is(tmp_path: Path) -> None:
             process.send_signal(signal.SIGTERM)
             process.wait(60)
     assert process.returncode == 0
-    assert re.search(r'"text": ?"HTTP 200: thanks …"', said)
+    assert re.search(r'"text": ?"HTTP 200 OK"', said)
     first = next(one for one in receiver.got if one[0].startswith("/in/"))
     assert b'"rule": "node_silent"' in first[2]
     written = pages + said + (tmp_path / "log").read_text()

@@ -78,7 +78,7 @@ def test_what_was_decided_is_delivered_and_no_secret_is_written(tmp_path: Path) 
             assert wait(watch.store, first) == (State.SENT, "")
             receiver.status = 500
             failed = watch.store.ask_test("ops", start_ms + 10_000)
-            assert wait(watch.store, failed) == (State.FAILED, "HTTP 500: welcome …")
+            assert wait(watch.store, failed) == (State.FAILED, "HTTP 500 Internal Server Error")
         watch.close()
     assert process.returncode == 0
     assert receiver.bodies()[0]["alerts"][0]["link"] == "http://hub:8050/alerts/1"
@@ -112,12 +112,12 @@ def test_a_test_from_the_command_line(tmp_path: Path) -> None:
         configure(tmp_path, receiver)
         done = command(tmp_path, "alerts", "test-channel", "ops")
         out, err = done.communicate(timeout=30)
-        assert (done.returncode, out, err) == (0, "ops (json://…) took it: HTTP 200: thanks …\n", "")
+        assert (done.returncode, out, err) == (0, "ops (json://…) took it: HTTP 200 OK\n", "")
         assert receiver.bodies()[0]["test"] is True
         receiver.status = 403
         done = command(tmp_path, "alerts", "test-channel", "ops")
         out, err = done.communicate(timeout=30)
-        assert (done.returncode, out, err) == (1, "", "ops (json://…) did not take it: HTTP 403: thanks …\n")
+        assert (done.returncode, out, err) == (1, "", "ops (json://…) did not take it: HTTP 403 Forbidden\n")
         done = command(tmp_path, "alerts", "test-channel", "nobody")
         _, err = done.communicate(timeout=30)
         assert (done.returncode, err) == (2, "there is no channel nobody: ops\n")

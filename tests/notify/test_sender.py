@@ -71,7 +71,7 @@ def test_ten_minutes_of_a_failing_receiver_lose_nothing_that_still_matters(watch
     tries = len(receiver.got) - 1
     assert 6 <= tries <= 12
     account = watch.store.accounts(["ops"], watch.now_ms)["ops"]
-    assert (account.failing, account.waiting, account.last_error) == (True, 1, "HTTP 503: not now")
+    assert (account.failing, account.waiting, account.last_error) == (True, 1, "HTTP 503 Service Unavailable")
     receiver.status = 200
     watch.wait(600)
     assert told(receiver, 1 + tries) == [[(3, "firing"), (1, "resolved"), (2, "resolved")]]
@@ -103,7 +103,7 @@ def test_after_a_day_it_is_given_up_loudly(watch: Watch, receiver: Hook, caplog:
     with caplog.at_level(logging.CRITICAL):
         watch.deliver()
     assert [(one.state, one.attempts) for one in watch.store.outgoing()] == [(State.GIVEN_UP, 2)]
-    assert "could not be delivered for a day and is given up (HTTP 500: broken): alerts 1" in caplog.text
+    assert "could not be delivered for a day and is given up (HTTP 500 Internal Server Error): alerts 1" in caplog.text
     assert watch.store.accounts(["ops"], watch.now_ms)["ops"].failing
 
 
@@ -220,7 +220,7 @@ def test_a_test_is_sent_once_and_the_answer_kept(watch: Watch, receiver: Hook) -
     watch.deliver()
     found = watch.store.notice(identity)
     assert found is not None
-    assert (found.state, found.error, found.attempts) == (State.SENT, "HTTP 200: taken", 1)
+    assert (found.state, found.error, found.attempts) == (State.SENT, "HTTP 200 OK", 1)
     assert receiver.bodies() == [
         {"version": 1, "id": identity, "channel": "ops", "at": watch.now_ms, "test": True, "alerts": []}
     ]
@@ -230,9 +230,9 @@ def test_a_test_is_sent_once_and_the_answer_kept(watch: Watch, receiver: Hook) -
     watch.wait(70)
     found = watch.store.notice(failed)
     assert found is not None
-    assert (found.state, found.error, found.attempts) == (State.FAILED, "HTTP 410: gone", 1)
+    assert (found.state, found.error, found.attempts) == (State.FAILED, "HTTP 410 Gone", 1)
     account = watch.store.accounts(["ops"], watch.now_ms)["ops"]
-    assert (account.failing, account.last_error) == (False, "HTTP 410: gone")
+    assert (account.failing, account.last_error) == (False, "HTTP 410 Gone")
 
 
 def test_a_clock_that_was_set_back_delays_nothing(watch: Watch, receiver: Hook) -> None:

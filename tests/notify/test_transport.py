@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from http import HTTPStatus
 from typing import Any
 
 import pytest
@@ -11,10 +12,11 @@ import pytest
 from alerts.notices import Channel, Word
 from alerts.outbox import Outgoing
 from alerts.record import Alert
-from pipeline.notify import service, transport
+from pipeline.notify import service
 from pipeline.notify.compose import Context, Message, message
 from pipeline.notify.destination import Destination
 from pipeline.notify.errors import UndeliveredError
+from pipeline.notify.transport import Transport
 from tests.notify.receivers import CERTIFICATE, hook, post_office
 
 HOT = Alert(
@@ -31,6 +33,7 @@ HOT = Alert(
     ({"metric": "m", "label": "GPU temperature", "value": 86.0, "unit": "celsius", "text": "86.0 °C"},),
 )
 WEB = Context("http://hub:8050")
+TRANSPORT = Transport()
 
 
 def hot(most: int = 10_000) -> Message:
@@ -45,8 +48,8 @@ def to(url: str, **more: Any) -> Destination:
 
 def test_a_webhook_is_told_exactly_this() -> None:
     with hook() as receiver:
-        said = transport.deliver(to(receiver.url(user="ann:p%40ss@")), hot())
-    assert said == "HTTP 200: taken"
+        said = TRANSPORT.deliver(to(receiver.url(user="ann:p%40ss@")), hot())
+    assert said == "HTTP 200 OK"
     ((path, headers, body),) = receiver.got
     assert path == "/in/s3cr3t-token"
     assert headers["Authorization"] == "Basic YW5uOnBAc3M="
@@ -84,7 +87,7 @@ def test_a_webhook_is_told_exactly_this() -> None:
 def test_a_mail_can_be_read() -> None:
     with post_office() as office:
         url = f"mailto://127.0.0.1:{office.port}?smtp=127.0.0.1&from=hub@example.org&to=ops@example.org"
-        assert transport.deliver(to(url), hot()) == "delivered"
+        assert TRANSPORT.deliver(to(url), hot()) == "delivered"
     (mail,) = office.got
     assert mail["Subject"] == "Firing: GPU hot on spark-07 (warning)"
     assert mail["To"] == "ops@example.org"
@@ -98,13 +101,13 @@ def test_a_mail_can_be_read() -> None:
 
 
 @pytest.mark.parametrize("status", [400, 404, 500, 503])
-def test_what_a_webhook_says_is_told_and_its_secret_is_not(status: int, caplog: pytest.LogCaptureFixture) -> None:
+def test_no_word_of_a_webhook_is_told(status: int, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     with hook() as receiver:
         receiver.status, receiver.answer = status, b"no hook S3CR3T-TOKEN\r\nof password hunter2222"
         with pytest.raises(UndeliveredError) as caught:
-            transport.deliver(to(receiver.url(user="ann:hunter2222@")), hot())
-    assert str(caught.value) == f"HTTP {status}: no hook … of password …"
+            TRANSPORT.deliver(to(receiver.url(user="ann:hunter2222@")), hot())
+    assert str(caught.value) == f"HTTP {status} {HTTPStatus(status).phrase}"
     assert "hunter2222" not in caplog.text
     assert caught.value.__cause__ is None
 
@@ -115,22 +118,22 @@ def test_a_mail_server_says_why(caplog: pytest.LogCaptureFixture) -> None:
         office.refuses = "550 no such mailbox"
         url = f"mailto://127.0.0.1:{office.port}?smtp=127.0.0.1&from=hub@example.org&to=ops@example.org"
         with pytest.raises(UndeliveredError) as caught:
-            transport.deliver(to(url), hot())
-    assert str(caught.value) == "Sending email to \"…\" failed. (550, b'no such mailbox')"
+            TRANSPORT.deliver(to(url), hot())
+    assert str(caught.value) == "SMTP 550"
 
 
 def test_nobody_there() -> None:
     with hook() as receiver:
         url = receiver.url()
     with pytest.raises(UndeliveredError, match=r"^Connection refused$"):
-        transport.deliver(to(url), hot())
+        TRANSPORT.deliver(to(url), hot())
 
 
 def test_a_redirect_is_not_followed() -> None:
     with hook() as first, hook() as second:
         first.status, first.location = 307, f"http://127.0.0.1:{second.port}/"
         with pytest.raises(UndeliveredError, match="HTTP 307"):
-            transport.deliver(to(first.url()), hot())
+            TRANSPORT.deliver(to(first.url()), hot())
         assert second.got == []
 
 
@@ -138,28 +141,27 @@ def test_a_redirect_is_not_followed() -> None:
 def test_other_schemes_are_no_way_out(url: str) -> None:
     assert service.plugin_of(url) is None
     with pytest.raises(UndeliveredError, match="no address that messages may go to"):
-        transport.deliver(to(url), hot())
+        TRANSPORT.deliver(to(url), hot())
 
 
 def test_an_ntfy_server_of_ones_own() -> None:
     with hook() as receiver:
         receiver.answer = b'{"id": "x"}'
-        assert transport.deliver(to(receiver.url("ntfy", "/alerts")), hot()) == "delivered"
+        assert TRANSPORT.deliver(to(receiver.url("ntfy", "/alerts")), hot()) == "delivered"
         receiver.status, receiver.answer = 403, b'{"code": 40301, "error": "forbidden"}'
         with pytest.raises(UndeliveredError) as caught:
-            transport.deliver(to(receiver.url("ntfy", "/geheimthema")), hot())
+            TRANSPORT.deliver(to(receiver.url("ntfy", "/geheimthema")), hot())
     body = receiver.bodies()[0]
     assert (body["topic"], body["title"]) == ("alerts", "Firing: GPU hot on spark-07 (warning)")
     assert body["message"].startswith("FIRING (warning): spark-07, GPU 0")
-    assert "forbidden" in str(caught.value)
-    assert "geheimthema" not in str(caught.value)
+    assert str(caught.value) == "HTTP 403 Forbidden"
 
 
 def test_names_of_machines_call_nobody() -> None:
     with hook() as receiver:
         receiver.answer = b"{}"
         made = Message("x", "a", "@everyone look", {}, bad=True)
-        transport.deliver(to(receiver.url("ntfy", "/alerts")), made)
+        TRANSPORT.deliver(to(receiver.url("ntfy", "/alerts")), made)
     assert receiver.bodies()[0]["message"] == "@\u200beveryone look"
 
 
@@ -179,31 +181,31 @@ def test_every_scheme_is_known(url: str) -> None:
 
 def test_an_encrypted_webhook(monkeypatch: pytest.MonkeyPatch) -> None:
     with hook(secure=True) as receiver:
-        with pytest.raises(UndeliveredError, match=r"(?i)certificate"):
-            transport.deliver(to(receiver.url("jsons")), hot())
+        with pytest.raises(UndeliveredError, match=r"^the receiver's certificate is not trusted$"):
+            TRANSPORT.deliver(to(receiver.url("jsons")), hot())
         assert receiver.got == []
         monkeypatch.setenv("SSL_CERT_FILE", str(CERTIFICATE))
-        assert transport.deliver(to(receiver.url("jsons")), hot()) == "HTTP 200: taken"
+        assert TRANSPORT.deliver(to(receiver.url("jsons")), hot()) == "HTTP 200 OK"
     assert receiver.bodies()[0]["id"] == "abc"
 
 
 def test_a_receiver_that_speaks_another_language() -> None:
     with hook() as receiver, pytest.raises(UndeliveredError) as caught:
-        transport.deliver(to(receiver.url("jsons")), hot())
-    assert "s3cr3t-token" not in str(caught.value)
+        TRANSPORT.deliver(to(receiver.url("jsons")), hot())
+    assert str(caught.value) == "the receiver does not speak TLS as we do"
     with post_office() as office, pytest.raises(UndeliveredError, match=r"^no HTTP answer \(BadStatusLine\)$"):
-        transport.deliver(to(f"json://127.0.0.1:{office.port}/x"), hot())
+        TRANSPORT.deliver(to(f"json://127.0.0.1:{office.port}/x"), hot())
 
 
 @pytest.mark.parametrize("url", ["json://host:99999/hunter22", "json://[::1/hunter22", "json://host:port/hunter22"])
 def test_an_address_that_is_none_is_not_told(url: str) -> None:
     with pytest.raises(UndeliveredError) as caught:
-        transport.deliver(to(url), hot())
+        TRANSPORT.deliver(to(url), hot())
     assert "hunter22" not in str(caught.value)
 
 
 def test_a_name_that_leads_inside_is_refused_before_anything_is_sent() -> None:
     with hook() as receiver, pytest.raises(UndeliveredError) as caught:
-        transport.deliver(to(f"json://localhost.localdomain:{receiver.port}/x"), hot())
+        TRANSPORT.deliver(to(f"json://localhost.localdomain:{receiver.port}/x"), hot())
     assert receiver.got == []
     assert str(caught.value)

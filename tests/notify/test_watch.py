@@ -20,7 +20,7 @@ from alerts.rule import Rule, Severity, rules
 from pipeline.notify.destination import Destination
 from pipeline.notify.direct import Direct
 from pipeline.notify.teller import Teller
-from pipeline.notify.transport import deliver
+from pipeline.notify.transport import Transport
 from pipeline.notify.watch import Due, Look, Watch
 from storage.store import open_store
 from tests.notify.receivers import Hook, hook
@@ -177,7 +177,7 @@ def step(direct: Direct, hub: Hub, now_s: float) -> None:
 
 
 def test_what_a_webhook_is_told(receiver: Hook) -> None:
-    direct, hub = Direct(deliver, "http://hub:8050/"), Hub(CHANNEL)
+    direct, hub = Direct(Transport().deliver, "http://hub:8050/"), Hub(CHANNEL)
     direct.add(dues(receiver, 20, commits=False, hub=hub))
     step(direct, hub, 0)
     step(direct, hub, 1)
@@ -197,7 +197,7 @@ def test_what_a_webhook_is_told(receiver: Hook) -> None:
 
 
 def test_a_channel_that_fails_is_tried_again_and_what_is_over_before_is_not_told(receiver: Hook) -> None:
-    direct, hub = Direct(deliver, retry=Retry(10_000, 10_000)), Hub(CHANNEL)
+    direct, hub = Direct(Transport().deliver, retry=Retry(10_000, 10_000)), Hub(CHANNEL)
     receiver.status = 500
     direct.add(dues(receiver, 20, commits=False, hub=hub))
     for now_s, asked in ((0, 1), (9, 1), (10, 2)):
@@ -215,7 +215,7 @@ def test_a_channel_that_fails_is_tried_again_and_what_is_over_before_is_not_told
     step(direct, hub, 50)
     assert [one["alerts"][0]["word"] for one in receiver.bodies()[3:]] == ["resolved", "firing"], "the newest word"
     receiver.status = 500
-    unheard, hub = Direct(deliver), Hub(CHANNEL)
+    unheard, hub = Direct(Transport().deliver), Hub(CHANNEL)
     unheard.add(dues(receiver, 20, commits=False, hub=hub))
     step(unheard, hub, 0)
     receiver.status = 200

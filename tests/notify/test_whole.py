@@ -23,7 +23,7 @@ from dashboard.server import build
 from pipeline.config import TargetKind
 from pipeline.notify.destination import Destination, Shown
 from pipeline.notify.sender import Sender
-from pipeline.notify.transport import deliver
+from pipeline.notify.transport import Transport
 from pipeline.upkeep import Upkeep
 from storage.store import Store, open_store
 from tests.notify.receivers import Hook, hook
@@ -40,7 +40,9 @@ def receiver() -> Iterator[Hook]:
 
 
 def sender(store: Store, receiver: Hook) -> Sender:
-    return Sender(store, [Destination(OPS, receiver.url())], deliver, lambda: rules(defaults()), "http://hub:8050")
+    return Sender(
+        store, [Destination(OPS, receiver.url())], Transport().deliver, lambda: rules(defaults()), "http://hub:8050"
+    )
 
 
 def test_a_gpu_that_gets_hot_is_told_and_that_it_is_well_again(tmp_path: Path, receiver: Hook) -> None:
@@ -182,17 +184,17 @@ def test_a_test_waits_for_what_the_receiver_says(client: tuple[FlaskClient, Stor
     thread.start()
     try:
         answer = web.post("/api/v1/channels/ops/test")
-        assert (answer.status_code, answer.get_json()["text"]) == (200, "HTTP 200: taken")
+        assert (answer.status_code, answer.get_json()["text"]) == (200, "HTTP 200 OK")
         receiver.status, receiver.answer = 403, b"not you, s3cr3t-token"
         answer = web.post("/api/v1/channels/ops/test")
         assert (answer.status_code, answer.get_json()["delivered"]) == (502, False)
-        assert answer.get_json()["text"] == "HTTP 403: not you, …"
+        assert answer.get_json()["text"] == "HTTP 403 Forbidden"
     finally:
         stop.set()
         thread.join()
         out.finish()
     last = web.get("/api/v1/channels").get_json()["channels"][0]
-    assert last["last_error"]["text"] == "HTTP 403: not you, …"
+    assert last["last_error"]["text"] == "HTTP 403 Forbidden"
     assert last["last_success"] is not None
 
 

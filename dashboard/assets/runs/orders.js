@@ -51,7 +51,7 @@ export async function send(order, door = DOORS.runOrder) {
   }
 }
 
-// Have a test sent to a channel; what its receiver says.
+// Have a test sent to a channel; what came of it.
 async function test(name) {
   const { error, text } = await send({}, `/api/v1/channels/${encodeURIComponent(name)}/test`);
   return { why: error ?? text };
