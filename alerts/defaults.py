@@ -22,7 +22,8 @@ def defaults() -> Tables:
 
 
 def merged(*layers: Tables) -> dict[str, dict[str, Any]]:
-    """Tables laid over each other, the last on top: field by field, and setting by setting.
+    """Tables laid over each other, the last on top: field by field, and setting by setting. What is no table of
+    settings stays as it is: whoever makes a rule of it says so.
 
     >>> merged({"a": {"for": "1s", "settings": {"x": "1", "y": "2"}}}, {"a": {"settings": {"x": "3"}}})
     {'a': {'for': '1s', 'settings': {'x': '3', 'y': '2'}}}
@@ -31,7 +32,8 @@ def merged(*layers: Tables) -> dict[str, dict[str, Any]]:
     for layer in layers:
         for name, table in layer.items():
             below = found.setdefault(name, {})
-            settings = {**below.get("settings", {}), **table.get("settings", {})}
+            both = [one.get("settings", {}) for one in (below, table)]
+            settings = {} if not all(isinstance(one, Mapping) for one in both) else {**both[0], **both[1]}
             below.update(table)
             if settings:
                 below["settings"] = settings

@@ -57,7 +57,8 @@ class Silence:
     """From when to when nobody is told of alerts that match. Each field of the matcher that is "" matches all.
 
     rule: a rule's name. node: a node or another target. deployment, severity: of the alert. weekly: it holds in this
-    window of every week between start and end, None for all of the time.
+    window of every week between start and end, None for all of the time. unread: what was kept of it, and nobody
+    understands.
     """
 
     id: int
@@ -71,10 +72,20 @@ class Silence:
     by: str = ""
     made_ms: int = 0
     weekly: Weekly | None = None
+    unread: tuple[str, ...] = ()
+
+    @property
+    def problem(self) -> str:
+        """Why it hides nothing, "" of one that does: what it is about, or when it holds, cannot be read."""
+        if self.unread:
+            return f"it says {', '.join(self.unread)}, which is not understood"
+        return "" if self.weekly is None else self.weekly.problem()
 
     def active(self, at_ms: int) -> bool:
-        """Whether it holds at an instant."""
-        return self.start_ms <= at_ms < self.end_ms and (self.weekly is None or self.weekly.holds(at_ms))
+        """Whether it holds at an instant; never one with a `problem`."""
+        if self.problem or not self.start_ms <= at_ms < self.end_ms:
+            return False
+        return self.weekly is None or self.weekly.holds(at_ms)
 
     def matches(self, alert: Alert) -> bool:
         """Whether an alert is meant, whenever."""

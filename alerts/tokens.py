@@ -11,7 +11,7 @@ UNIT = "|".join(sorted((re.escape(unit) for unit in SPELLED), key=len, reverse=T
 PATTERN = re.compile(
     rf"""\s*(?:
     (?P<hex>0[xX][0-9a-fA-F]+)(?![\w.])
-  | (?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\s?(?P<unit>{UNIT})?(?![\w.])
+  | (?P<number>[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s?(?P<unit>{UNIT})?(?![\w.])
   | \$(?P<setting>[a-z][a-z0-9_]*)
   | (?P<name>[A-Za-z_][A-Za-z0-9_]*)
   | (?P<text>"[^"\n]*")

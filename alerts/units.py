@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping
 
 from telemetry.model import Unit
@@ -61,6 +63,9 @@ PER_SECOND: Mapping[Unit, Unit] = {
 """What a unit becomes per second."""
 
 
+DURATION = re.compile(r" *([0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?) *([a-z]+) *")
+
+
 def plain(unit: Unit) -> Unit:
     """The unit as far as arithmetic is concerned."""
     return SAME.get(unit, unit)
@@ -68,12 +73,9 @@ def plain(unit: Unit) -> Unit:
 
 def seconds_of(text: str) -> float:
     """Seconds of a duration as rules write it: "90s", "2min", "24h", "500ms". ValueError for anything else."""
-    digits = text.rstrip("abcdefghijklmnopqrstuvwxyz ")
-    unit, size = SPELLED.get(text[len(digits) :].strip(), (None, 0.0))
-    try:
-        number = float(digits)
-    except ValueError:
-        number = -1.0
-    if unit is not Unit.SECONDS or not 0 <= number < float("inf"):
-        raise ValueError(f"{text!r} is no duration: write it like 90s, 2min or 24h")
-    return number * size
+    found = DURATION.fullmatch(text)
+    unit, size = SPELLED.get(found[2], (None, 0.0)) if found else (None, 0.0)
+    seconds = float(found[1]) * size if found else math.inf
+    if unit is not Unit.SECONDS or seconds == math.inf:
+        raise ValueError(f"{text!r:.80} is no duration: write it like 90s, 2min or 24h")
+    return seconds

@@ -11,7 +11,7 @@ from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-CLOCK = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
+CLOCK = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])")
 ONE_DAY = timedelta(days=1)
 LONGEST_ZONE = 64
 
@@ -30,9 +30,9 @@ class Weekly:
     zone: str = "UTC"
 
     def holds(self, at_ms: int) -> bool:
-        """Whether an instant lies in it; never where this machine does not know the zone."""
+        """Whether an instant lies in it; never where there is a `problem` with it."""
         zone = zone_of(self.zone)
-        if zone is None:
+        if zone is None or self.problem():
             return False
         at = datetime.fromtimestamp(at_ms / 1000, UTC)
         wall = at.astimezone(zone).replace(tzinfo=None, fold=0)
@@ -47,9 +47,22 @@ class Weekly:
         first, last = begin.replace(tzinfo=zone, fold=0), end.replace(tzinfo=zone, fold=1)
         return begin <= wall < end or first.astimezone(UTC) <= at < last.astimezone(UTC)
 
+    def problem(self) -> str:
+        """Why it never holds, "" of one that does: it was kept so, or this machine does not know its zone."""
+        return _problem(self)
+
     def to_json(self) -> dict[str, Any]:
         """As it is kept, asked for and told."""
         return {"days": list(self.days), "from": self.begin, "to": self.end, "zone": self.zone}
+
+
+@lru_cache(maxsize=1024)
+def _problem(weekly: Weekly) -> str:
+    try:
+        weekly_of(weekly.to_json())
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def _clock(text: str) -> time:
@@ -80,6 +93,13 @@ def weekly_of(found: Any) -> Weekly:
     if not isinstance(zone, str) or len(zone) > LONGEST_ZONE or zone_of(zone) is None:
         raise ValueError(f"this machine knows no zone {zone!r:.80}: write it like Europe/Berlin")
     return Weekly(tuple(day for day in DAYS if day in days), found["from"], found["to"], zone)
+
+
+def weekly_kept(found: Mapping[str, Any]) -> Weekly:
+    """What was kept, whatever it is: one that is no window has a `problem`, and never holds."""
+    days, begin, end, zone = (found.get(name, "") for name in ("days", "from", "to", "zone"))
+    listed = tuple(map(str, days)) if isinstance(days, Sequence) and not isinstance(days, str) else ()
+    return Weekly(listed, str(begin), str(end), str(zone))
 
 
 def weekly_text(text: str) -> Weekly:

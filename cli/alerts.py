@@ -160,7 +160,7 @@ def _silences(sources: Sources, _file: File, _words: Sequence[str], _options: Op
     rows = [("ID", "State", "From", "To", "Of", "Comment")]
     for one in found["silences"]:
         of = ", ".join(f"{name} {one[name]}" for name in MATCHERS if one[name]) or "everything"
-        of += _every_week(one["weekly"])
+        of += _every_week(one["weekly"]) + (f"; {one['problem']}" if one["problem"] else "")
         rows.append((str(one["id"]), one["state"], instant(one["start"]), instant(one["end"]), of, one["comment"]))
     return found, aligned(rows).splitlines() if len(rows) > 1 else ["There is no silence."]
 

@@ -45,7 +45,8 @@ def chosen(store: Store, given: Mapping[str, str]) -> tuple[list[Run], str]:
     """(runs, alignment) that parameters ask for; ParameterError with a sentence."""
     text = given.get("runs", "")
     numbers = [one.strip() for one in text.split(",")]
-    if not all(one.isdecimal() and len(one) < 10 for one in numbers) or not FEWEST <= len(numbers) <= MOST:
+    whole = all(one.isascii() and one.isdecimal() and len(one) < 10 for one in numbers)
+    if not whole or not FEWEST <= len(numbers) <= MOST:
         raise parameters.bad("runs", text, f"the numbers of {FEWEST} to {MOST} runs, with commas between")
     if len(set(map(int, numbers))) < len(numbers):
         raise parameters.bad("runs", text, "each run once")

@@ -64,6 +64,11 @@ class _Kept:
     message: dict[str, Any]
 
 
+def _is_number(text: str, letters: int) -> bool:
+    """Whether a part of an address is a number of fewer letters than this."""
+    return text.isascii() and text.isdecimal() and len(text) < letters
+
+
 class WebProcess:
     """Implements `dashboard.services.Services`. `start` begins to follow the store; `close` ends everything."""
 
@@ -193,7 +198,7 @@ class WebProcess:
     def _run(self, number: str) -> Run | None:
         if number == LIVE_RUN:
             return next(iter(self.sources.store.runs(RunFilter(live=True))), None)
-        return self.sources.store.run(int(number)) if number.isdecimal() and len(number) < 10 else None
+        return self.sources.store.run(int(number)) if _is_number(number, 10) else None
 
     def references(self) -> list[dict[str, Any]]:
         """Published results, as /api/v1/references tells them."""
@@ -225,7 +230,7 @@ class WebProcess:
         return evidence_answers.around(evidence_answers.evidence(self.sources, self.config.alerts, int(number)))
 
     def _is_alert(self, number: str) -> bool:
-        return number.isdecimal() and len(number) < 16 and self.sources.store.alert(int(number)) is not None
+        return _is_number(number, 16) and self.sources.store.alert(int(number)) is not None
 
     def rules(self) -> Answer:
         """As /api/v1/rules."""

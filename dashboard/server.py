@@ -33,6 +33,7 @@ from dashboard.app import create_app
 from dashboard.config import WebConfig
 from dashboard.numbers import Number
 from dashboard.process import WebProcess, wall_clock
+from dashboard.strict_json import StrictJSON
 from dashboard.worker import Worker
 from storage.errors import StoreAway, StoreError, StoreNotReady
 from storage.store import Store, open_store
@@ -62,6 +63,7 @@ def build(process: WebProcess, *, pages: bool = True) -> Flask:
     """A Flask server with security, API and (unless told otherwise) pages over a process."""
     server = Flask("dashboard", static_folder=None)
     server.url_map.converters["int"] = Number
+    server.json = StrictJSON(server)
     server.extensions["tachograph"] = process
     security.install(server, process.config)
     api = Blueprint("api", __name__, url_prefix="/api/v1")

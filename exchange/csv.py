@@ -19,7 +19,7 @@ Texts = npt.NDArray[np.bytes_]
 END = b"\r\n"
 NO_LETTERS = re.compile("\x00")
 FORMULA = re.compile(r"[=+\-@\t\r]")
-NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 QUOTED = re.compile(r'[",\r\n]')
 INFINITE = {"+Inf": "Inf"}
 """The last edge of a histogram, as every reader of numbers understands it, and no spreadsheet computes it."""

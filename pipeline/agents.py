@@ -60,7 +60,7 @@ class AgentState:
     def unread(self, mark: str | None) -> list[AgentEvent]:
         """Events that are news to somebody who read up to `mark`: none of the baseline, none read before."""
         started, _, sequence = (mark or "").partition("/")
-        read = int(sequence) if started == f"{self.started_s:.0f}" and sequence.isdigit() else 0
+        read = int(sequence) if started == f"{self.started_s:.0f}" and sequence.isascii() and sequence.isdigit() else 0
         return [event for event in self.events if not event.baseline and event.sequence > read]
 
     def over(self, known: Collection[str]) -> dict[str, str]:

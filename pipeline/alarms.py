@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from alerts.book import Book, Turn
 from alerts.causes import Firing, causes
@@ -16,7 +17,7 @@ from alerts.machine import Phase, Standing
 from alerts.message import message
 from alerts.operands import operands
 from alerts.places import Key, Members, is_gone
-from alerts.record import Alert, RuleChange, RuleState, Silence, standings_json, standings_of
+from alerts.record import MATCHERS, Alert, RuleChange, RuleState, Silence, standings_json, standings_of
 from alerts.rule import Rule
 from alerts.rulebook import Rulebook
 from alerts.view import View
@@ -67,6 +68,9 @@ class Alarms:
         """Go on where another collector stopped."""
         self.open = {(alert.rule, alert.key): alert for alert in firing}
         self.silences = {one.id: one for one in silences}
+        for silence in self.silences.values():
+            if silence.problem:
+                log.warning("silence %d hides nothing: %s", silence.id, silence.problem)
         for one in states:
             try:
                 found = standings_of(one.state)
@@ -249,10 +253,12 @@ class Alarms:
             raise ValueError("a silence ends after it begins, and not before now")
         if end_ms - start_ms > LONGEST_SILENCE_MS:
             raise ValueError("a silence is at most a year long")
+        if start_ms - tick > LONGEST_SILENCE_MS:
+            raise ValueError("a silence begins within a year")
         if order["rule"] and order["rule"] not in self.rulebook.rules:
             raise ValueError(f"there is no rule {order['rule']}")
         self._silence += 1
-        texts = {name: order[name] or "" for name in ("rule", "node", "deployment", "severity", "comment", "by")}
+        texts: dict[str, Any] = {name: order[name] or "" for name in (*MATCHERS, "comment", "by")}
         weekly = None if order["weekly"] is None else weekly_of(order["weekly"])
         self._keep_silence(Silence(self._silence, start_ms, end_ms, made_ms=tick, weekly=weekly, **texts), raised)
 

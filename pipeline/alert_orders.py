@@ -5,16 +5,18 @@ The web and the command line check an order with the same table before it is que
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 from alerts.rule import NAME, Severity
 from alerts.weekly import weekly_of
-from pipeline.orders import Reader, line, maybe, number, switch, within
+from pipeline.orders import Reader, instant, line, maybe, number, switch, within
 
 PREFIX = "alert."
 """In front of the kinds of commands that are about alerts."""
 LONGEST_SILENCE_MS = 366 * 86_400_000
+"""Of a silence, and how far ahead it may begin."""
 
 
 def _name(name: str, value: Any) -> str:
@@ -34,6 +36,10 @@ def _severity(name: str, value: Any) -> str:
 def _table(name: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, dict) or not value or not all(isinstance(key, str) for key in value):
         raise ValueError(f"“{name}” is expected to be an object of a rule's fields")
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"“{name}” holds what is no text") from None
     return value
 
 
@@ -49,8 +55,8 @@ KINDS: Mapping[str, Mapping[str, Reader]] = {
         "node": maybe(line),
         "deployment": maybe(line),
         "severity": maybe(_severity),
-        "start_ms": maybe(number),
-        "end_ms": number,
+        "start_ms": maybe(instant),
+        "end_ms": instant,
         "comment": maybe(line),
         "weekly": maybe(_weekly),
         **_BY,

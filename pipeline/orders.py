@@ -51,7 +51,7 @@ def instant(name: str, value: Any) -> int:
     """Epoch milliseconds of a day that a calendar has."""
     found = number(name, value)
     if found > LATEST_MS:
-        raise ValueError(f"“{name}” is later than any run can be")
+        raise ValueError(f"“{name}” is later than the year 2100")
     return found
 
 

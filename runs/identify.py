@@ -108,7 +108,7 @@ def _speculation(subject: Subject, reader: Reader, facts: Sequence[Fact]) -> Ite
         if not any(np.nanmax(ends.values[row]) > np.nanmin(ends.values[row]) for row in drafted):
             continue
         positions = [ends.series[row].label("position") or "" for row in mine]
-        count = max((int(one) + 1 for one in positions if one.isdigit()), default=0)
+        count = max((int(one) + 1 for one in positions if one.isascii() and one.isdigit()), default=0)
         own = {"speculative_method": METHOD_UNKNOWN, "speculative_tokens": str(count) if count else ""}
         for name, value in own.items():
             if value and (target, name) not in told:

@@ -59,8 +59,14 @@ def _positions(stretch: Stretch) -> list[Entry]:
     _, drafts = stretch.both(engine.ACCEPTED_BY_POSITION, engine.DRAFTS)
     if not drafts > 0:
         return []
-    order = sorted(found, key=lambda position: (not position.isdigit(), int(position) if position.isdigit() else 0))
+    order = sorted(found, key=_place)
     return [AT_POSITION.entry(found[position] / drafts, of=position, count=found[position]) for position in order]
+
+
+def _place(position: str) -> tuple[bool, int, str]:
+    """Where a position comes: numbers first, which other scripts' digits are none of."""
+    number = position.isascii() and position.isdigit()
+    return not number, int(position) if number else 0, position
 
 
 def _reported(stretch: Stretch) -> list[Entry]:

@@ -17,7 +17,7 @@ ADDRESSES = ("url", "url_file", "url_env")
 HIDDEN = "…"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|min|h|d)?")
+_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(s|min|h|d)?")
 _SECONDS: Mapping[str | None, float] = {None: 1, "s": 1, "min": 60, "h": 3600, "d": 86400}
 
 

@@ -69,7 +69,7 @@ SIZES: Mapping[str, int] = {"": 1, "b": 1} | {
     for end, base in (("b", 1000), ("ib", 1024))
     for power, letter in enumerate("kmgt", start=1)
 }
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)")
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([a-z]*)")
 OFF = "off"
 
 

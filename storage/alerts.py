@@ -10,7 +10,8 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, func, or_, select, 
 from sqlalchemy.sql.dml import Insert
 
 from alerts.record import MATCHERS, Alert, AlertPart, RuleChange, RuleState, Silence
-from alerts.weekly import Weekly
+from alerts.weekly import weekly_kept
+from runs.bounds import LATEST_MS
 from storage import schema
 from storage.codec import text_of, value_of
 from storage.database import Database
@@ -174,10 +175,15 @@ def silences(connection: Connection, from_ms: int | None) -> list[Silence]:
 
 
 def _silence(row: dict[str, Any]) -> Silence:
-    matcher = dict(value_of(row.pop("matcher")))
+    """A row, whatever it says: what cannot be read of it makes it one with a problem, and others hold on."""
+    found = value_of(row.pop("matcher"))
+    matcher = dict(found) if isinstance(found, Mapping) else {"nothing": found}
     weekly = matcher.pop(WEEKLY, None)
-    made = None if weekly is None else Weekly(tuple(weekly["days"]), weekly["from"], weekly["to"], weekly["zone"])
-    return Silence(**matcher, **row, weekly=made)
+    made = None if weekly is None else weekly_kept(weekly if isinstance(weekly, Mapping) else {})
+    unread = tuple(sorted(name for name, text in matcher.items() if name not in MATCHERS or not isinstance(text, str)))
+    times = {name: min(row.pop(name), LATEST_MS) for name in ("start_ms", "end_ms")}
+    meant = {name: text for name, text in matcher.items() if name not in unread}
+    return Silence(**meant, **row, **times, weekly=made, unread=unread)
 
 
 def parts(connection: Connection, number: int) -> dict[str, Any]:

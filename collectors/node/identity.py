@@ -63,7 +63,8 @@ def _release(tree: Tree, path: str) -> dict[str, str]:
 
 
 def _capacities(tree: Tree) -> list[int]:
-    values = (tree.number(f"{CPU}/{name}/cpu_capacity") for name in tree.names(CPU) if name[3:].isdigit())
+    cpus = [name for name in tree.names(CPU) if name.isascii() and name[3:].isdigit()]
+    values = [tree.number(f"{CPU}/{name}/cpu_capacity") for name in cpus]
     return [value for value in values if value is not None]
 
 

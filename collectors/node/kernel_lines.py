@@ -47,7 +47,7 @@ def _xid(match: re.Match[str]) -> Line:
     if who:
         rest = rest[who.end() :]
         pid = who[1].strip("'")
-        labels |= {"pid": pid} if pid.isdigit() else {}
+        labels |= {"pid": pid} if pid.isascii() and pid.isdigit() else {}
         labels |= {"process": who[2]} if who[2] and not who[2].startswith("<") else {}
     return Line("xid", f"Xid {number} on {address.lower()}: {rest.strip()}", labels, host.KERNEL_XID, (number,))
 

@@ -60,7 +60,7 @@ PHYSICAL = re.compile(r"_phy\d+$")
 
 
 def _gpu(labels: Labels, _chips: Labels) -> Labels | None:
-    return {"gpu": labels["gpu"]} if labels.get("gpu", "").isdigit() else None
+    return {"gpu": labels["gpu"]} if labels.get("gpu", "").isascii() and labels.get("gpu", "").isdigit() else None
 
 
 def _rdma(labels: Labels, _chips: Labels) -> Labels | None:
