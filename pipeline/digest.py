@@ -41,6 +41,7 @@ HEADLINES = (
     "requests.finished",
     "phases.running_mean",
     "nodes.took_part",
+    "speed.decode_left_out",
 )
 """Entries of the summary that stand in the list of runs, by "section.key"."""
 CHART_MS = 10_000

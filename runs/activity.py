@@ -7,14 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from telemetry.counters import active_windows
+from telemetry.counters import active_windows, bad_steps
 from telemetry.frame import Bools, Floats, Frame
 from telemetry.phases import DECODING_MS
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """From the last sample before the first increase to the sample of the last one; tokens that came in it."""
+    """From the tick of the last sample before the first increase to that of the last one; tokens that came in it.
+
+    It may lie over gaps and restarts no longer than a pause; how fast tokens came tells `runs.decoding`.
+    """
 
     start_ms: float
     end_ms: float
@@ -24,7 +27,8 @@ class Window:
 def windows(tokens: Frame, start_ms: float, end_ms: float) -> list[Window]:
     """Active windows of start ≤ t ≤ end, of all rows together: pauses are only where no token came anywhere.
 
-    tokens: counters of output tokens. Each row counts from its last sample at or before the start.
+    tokens: counters of output tokens. Each row counts from its last sample at or before the start. What came over a
+    gap or a restart makes no window: when it came nobody knows.
     """
     return merged(parts(tokens, start_ms, end_ms))
 
@@ -35,10 +39,12 @@ def parts(tokens: Frame, start_ms: float, end_ms: float) -> list[tuple[float, fl
     found: list[tuple[float, float, float]] = []
     high = int(np.searchsorted(tokens.ticks, end_ms, side="right"))
     low = int(np.searchsorted(tokens.ticks, start_ms, side="right"))
-    for at_ms, values in zip(tokens.at_ms[:, :high], tokens.values[:, :high], strict=True):
+    for row, values in enumerate(tokens.values[:, :high]):
         before = np.flatnonzero(~np.isnan(values[:low]))
         first = int(before[-1]) if len(before) else low
-        found += active_windows(at_ms[first:], values[first:], DECODING_MS)
+        ticks, own = tokens.ticks[first:high].astype(np.float64), values[first:]
+        bad = bad_steps(ticks, tokens.breaks[row, first:high], ~np.isnan(own), float(tokens.gap_ms[row]))
+        found += active_windows(ticks, own, DECODING_MS, bad)
     return found
 
 

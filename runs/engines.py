@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from runs.activity import Window, merged, parts, windows
+from runs.decoding import LATENCY, Decoding
 from runs.loads import Extent, Load, Spent
 from runs.rates import Rates
 from runs.reader import LEAD_MS, Absence, Reader
@@ -24,6 +25,7 @@ from telemetry.frame import Bools
 
 SAMPLES = (
     engine.GENERATION_TOKENS,
+    LATENCY,
     engine.REQUESTS_RUNNING,
     engine.REQUESTS_WAITING,
     engine.KV_CACHE_USAGE,
@@ -78,6 +80,7 @@ class Engines:
     fullest: Load = field(default_factory=lambda: Load(engine.KV_CACHE_USAGE, all_of=False))
     spent: Spent = field(default_factory=Spent)
     streams: Streams = field(default_factory=Streams)
+    decoding: Decoding = field(default_factory=Decoding)
     reported: Mapping[str, Mean] = field(default_factory=_reported)
     interval_s: float = 0.0
     _active: list[tuple[float, float, float]] = field(default_factory=list)
@@ -100,6 +103,7 @@ class Engines:
         self.streams.add(piece, away, extent)
         near = windows(tokens, max(extent.start_ms, piece.low_ms - LEAD_MS), extent.end_ms)
         self.rates.add(piece, away, near)
+        self.decoding.add(piece, away, near)
         longest = max(frame.gap_ms.tolist(), default=0.0)
         self.interval_s = max(self.interval_s, longest / NOMINAL_PER_GAP / 1000.0)
         for name, mean in self.reported.items():

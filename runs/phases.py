@@ -81,7 +81,7 @@ def _decoding(stretch: Stretch, gaps: str) -> Entry:
     lacking = stretch.offering(engine.GENERATION_TOKENS) - stretch.offering(latency)
     if lacking or not seconds > 0:
         return DECODING_MEAN.entry(None, why="not offered")
-    return DECODING_MEAN.entry(stretch.gained(latency) / seconds, note=gaps)
+    return DECODING_MEAN.entry(stretch.engines.decoding.latency_s / seconds, note=gaps)
 
 
 def _unknown(stretch: Stretch, running: Load, gaps: str) -> list[Entry]:

@@ -13,6 +13,8 @@ from telemetry.catalog import engine
 from telemetry.model import Unit, part
 
 TPS = Unit.TOKENS_PER_SECOND
+WHOLE_TOKEN = 0.5
+"""Less is nothing but rounding."""
 WORTH_SAYING = 0.01
 """A doubt of less than this share changes hardly a digit of what is shown."""
 
@@ -21,7 +23,8 @@ DECODE_MEAN = Number(
     "Decode, mean while decoding",
     TPS,
     "Output tokens ∕ seconds of the active windows, each from the last reading before its first increase to that "
-    "of its last. Pauses of more than 10 s without a token are left out.",
+    "of its last. Pauses of more than 10 s without a token are left out; so is what came in a gap or over a restart, "
+    "with its time.",
 )
 DECODE_WALL = Number(
     "decode_wall",
@@ -55,7 +58,15 @@ STREAM_MEAN = Number(
     TPS,
     "Output tokens ∕ requests running over time, those in prefill included; both of the time in which both are known.",
 )
-DECODING = Number("decoding_seconds", "Time decoding", Unit.SECONDS, "Length of the active windows together.")
+LEFT_OUT = Number(
+    "decode_left_out",
+    "Tokens of gaps",
+    Unit.TOKENS,
+    "Output tokens that came in gaps or over restarts: nobody knows how fast, so they are in no mean while decoding.",
+)
+DECODING = Number(
+    "decoding_seconds", "Time decoding", Unit.SECONDS, "Length of the active windows together, without gaps."
+)
 LENGTH = Number("seconds", "Length", Unit.SECONDS, "From the start to the end of the stretch.")
 PREFILL_THROUGHPUT = Number(
     "prefill_throughput",
@@ -91,18 +102,25 @@ def section(stretch: Stretch) -> Section:
 def _decode(stretch: Stretch) -> list[Entry]:
     tokens, seconds = stretch.output_tokens, stretch.decoding_s
     gaps = touched(stretch.engine_coverage, "the engine")
-    silent = "no output token came" if tokens == 0 else "the engine does not count output tokens"
+    silent = _silent(tokens, gaps)
     wall = stretch.subject.seconds
-    mean = sum(one.tokens for one in stretch.windows) / seconds if seconds > 0 else None
+    mean = stretch.engines.decoding.mean if seconds > 0 else None
+    hidden = _hidden(stretch)
     return [
         DECODE_MEAN.entry(
             mean,
-            note="; ".join(filter(None, (_doubt(stretch), _hidden(stretch)))) if seconds > 0 else silent,
+            note="; ".join(filter(None, (_doubt(stretch), hidden))) if seconds > 0 else silent,
         ),
         DECODE_WALL.entry(tokens / wall if wall > 0 else None, note=gaps if tokens == tokens else silent),
         *_of_windows(stretch, silent, gaps, mean),
         _stream(stretch),
-        DECODING.entry(seconds if tokens == tokens else None, count=len(stretch.windows), why=silent),
+        LEFT_OUT.entry(_left_out(stretch) if tokens == tokens else None, note=hidden, why=silent),
+        DECODING.entry(
+            seconds if tokens == tokens else None,
+            count=len(stretch.windows),
+            note=hidden if seconds > 0 else "",
+            why=silent,
+        ),
         LENGTH.entry(wall),
     ]
 
@@ -115,23 +133,41 @@ def _doubt(stretch: Stretch) -> str:
     return f"± {100 * share:.2g} %: one interval of each window" if share < 1 else "± all of it: one interval each"
 
 
+def _silent(tokens: float, gaps: str) -> str:
+    """Why there is no mean."""
+    if tokens > 0:
+        told = f" ({gaps})" if gaps else ""
+        return f"output tokens came in gaps or over restarts alone{told}, so nobody knows how fast"
+    return "no output token came" if tokens == 0 else "the engine does not count output tokens"
+
+
+def _left_out(stretch: Stretch) -> float:
+    left = stretch.output_tokens - stretch.engines.decoding.tokens
+    return left if left >= WHOLE_TOKEN else 0.0
+
+
 def _hidden(stretch: Stretch) -> str:
-    """Gaps inside the active windows."""
+    """Gaps and restarts that the mean leaves out: inside the active windows, or with tokens in them."""
     gaps = [gap for one in stretch.engine_coverage for gap in one.gaps]
-    if not any(start < one.end_ms and end > one.start_ms for start, end in gaps for one in stretch.windows):
+    inside = any(start < one.end_ms and end > one.start_ms for start, end in gaps for one in stretch.windows)
+    if not inside and not _left_out(stretch):
         return ""
-    return touched(stretch.engine_coverage, "the engine")
+    restarts = sum(len(one.restarts) for one in stretch.engine_coverage)
+    counted = f"{restarts} restart{'s' * (restarts != 1)} of the engine" if restarts else ""
+    told = " and ".join(filter(None, (touched(stretch.engine_coverage, "the engine"), counted)))
+    return f"{told}; tokens of that time are left out" if told else "tokens of steps that are not known are left out"
 
 
 def _of_windows(stretch: Stretch, silent: str, gaps: str, mean: float | None) -> list[Entry]:
     found, interval = stretch.engines.rates, stretch.engines.interval_s
-    why = silent if not stretch.windows else no_window(PEAK_S, stretch.subject.seconds)
+    some = stretch.output_tokens > 0
+    why = no_window(PEAK_S, stretch.subject.seconds) if some else silent
     slow = f"not measurable: the engine is read every {interval:g} s"
     shortly = no_window(PEAK_SHORT_S, stretch.subject.seconds) if interval <= PEAK_SHORT_S else slow
     return [
         _median(found.median, gaps, why),
         _peak(DECODE_PEAK, found.peak, gaps, why, mean),
-        _peak(DECODE_PEAK_SHORT, found.peak_short, gaps, shortly if stretch.windows else silent, mean),
+        _peak(DECODE_PEAK_SHORT, found.peak_short, gaps, shortly if some else silent, mean),
     ]
 
 

@@ -47,14 +47,10 @@ class Streams:
         silent, counts on neither side. A step that the start cuts counts with its part."""
         self.telling.add(piece.frame)
         tokens, running = (of(piece.frame, metric) for metric in SIDES)
-        ticks = tokens.ticks.astype(np.float64)
-        gained, length = steps(tokens), np.diff(ticks)
-        known = ~np.isnan(gained)
-        counted = ~np.isnan(ratios.hold(tokens.values, tokens.gap_ms, ticks, ~np.isnan(tokens.at_ms)))[:, :-1]
+        gained, usable = together(tokens)
         load, lasted = (both[:-1] for both in (line(running, SIDES[1], silent), seconds(running, extent)))
-        usable = ~np.isnan(load) & known.any(axis=0) & ~(counted & ~known).any(axis=0)
-        came = np.where(known, gained, 0.0).sum(axis=0) * lasted * 1000.0 / length
-        usable &= piece.steps_own
+        came = gained * lasted * 1000.0 / np.diff(tokens.ticks)
+        usable = usable & ~np.isnan(load) & piece.steps_own
         self.tokens += float(came[usable].sum())
         self.request_s += float((load * lasted)[usable].sum())
 
@@ -62,6 +58,17 @@ class Streams:
     def mean(self) -> float:
         """Tokens per second of one request; NaN where one side is not known."""
         return self.tokens / self.request_s if self.request_s > 0 and not self.telling.untold else float("nan")
+
+
+def together(frame: Frame) -> tuple[Floats, Bools]:
+    """(gained, known), each [tick − 1]: what all counters gain from each tick to the next, and whether that is known of
+    all that are read at the time; over a gap or a restart of one of them it is not."""
+    gained = steps(frame)
+    known = ~np.isnan(gained)
+    held = ratios.hold(frame.values, frame.gap_ms, frame.ticks.astype(np.float64), ~np.isnan(frame.at_ms))
+    counted = ~np.isnan(held)[:, :-1]
+    usable = np.asarray(known.any(axis=0)) & ~np.asarray((counted & ~known).any(axis=0))
+    return np.where(known, gained, 0.0).sum(axis=0), usable
 
 
 def steps(frame: Frame) -> Floats:

@@ -94,10 +94,10 @@ class Stretch:
         """Stretches in which output tokens came."""
         return self.engines.windows
 
-    @cached_property
+    @property
     def decoding_s(self) -> float:
-        """Seconds in which output tokens came."""
-        return sum(one.end_ms - one.start_ms for one in self.windows) / 1000.0
+        """Seconds in which output tokens came, as far as it is known when."""
+        return self.engines.decoding.seconds
 
     @cached_property
     def engine_coverage(self) -> list[Coverage]:

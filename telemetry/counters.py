@@ -278,16 +278,20 @@ def _ends(frame: Frame, start_ms: float, end_ms: float) -> tuple[Places, Places,
     return there, first, last
 
 
-def active_windows(at_ms: Floats, values: Floats, pause_ms: float) -> list[tuple[float, float, float]]:
+def active_windows(
+    at_ms: Floats, values: Floats, pause_ms: float, bad: Floats | None = None
+) -> list[tuple[float, float, float]]:
     """Stretches in which a counter moved: (start, end, increase), start and end in milliseconds.
 
     Each runs from the last sample before its first increase to the sample of its last one; stretches are apart when
     the counter stood still for more than `pause_ms`. NaN samples are passed over.
+    bad: as `bad_steps` tells of the known samples. What came in such a step came nobody knows when: it neither makes a
+    stretch nor belongs to one.
     """
     known = ~np.isnan(values)
     at, level = at_ms[known], values[known]
     steps = np.diff(level)
-    moved = np.flatnonzero(steps > 0)
+    moved = np.flatnonzero(steps > 0 if bad is None else (steps > 0) & (np.diff(bad) == 0))
     if not len(moved):
         return []
     starts, ends = at[moved], at[moved + 1]

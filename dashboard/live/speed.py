@@ -10,12 +10,13 @@ from dashboard.live import current
 from dashboard.live.cells import Cell, cell, unknown, words
 from dashboard.live.prefill import running_text
 from dashboard.live.reasons import idle, reason
-from dashboard.live.scene import WINDOWS_MS, Scene
+from dashboard.live.scene import SHOWN_MS, WINDOWS_MS, Scene
 from dashboard.live.sentence import BUSIEST
+from runs.activity import windows
+from runs.decoding import Decoding
 from telemetry import formatting
 from telemetry.catalog import cluster, engine
 from telemetry.catalog import ratios as quotients
-from telemetry.counters import active_windows
 from telemetry.model import Metric, Unit
 from telemetry.phases import DECODING_MS
 
@@ -31,31 +32,12 @@ def peak(scene: Scene, metric: Metric) -> float:
 
 
 def mean_while_decoding(scene: Scene) -> float:
-    """Tokens ∕ seconds of the stretches of the shown time in which tokens moved; NaN when none moved."""
-    shown = scene.recorded(engine.GENERATION_TOKENS)
-    if not shown.series:
-        return math.nan
-    known = ~np.isnan(shown.values)
-    rows = zip(shown.at_ms, shown.values, known, strict=True)
-    windows = merged([one for at, line, here in rows for one in active_windows(at[here], line[here], DECODING_MS)])
-    seconds = sum(end - start for start, end, _ in windows) / 1000.0
-    return sum(gain for _, _, gain in windows) / seconds if seconds > 0 else math.nan
+    """Tokens ∕ seconds of the stretches of the shown time in which tokens moved; NaN when none moved.
 
-
-def merged(windows: list[tuple[float, float, float]]) -> list[tuple[float, float, float]]:
-    """Active windows of several engines as those of all: gains added, pauses only where no token moved anywhere.
-
-    Each engine's increases are its own. Differences of their sum would count what an engine made in its whole life
-    when it comes back, and lose it when it goes.
+    As of a run: what came over a gap or a restart is on neither side.
     """
-    found: list[tuple[float, float, float]] = []
-    for start, end, gain in sorted(windows):
-        if found and start - found[-1][1] <= DECODING_MS:
-            began, ended, gained = found[-1]
-            found[-1] = (began, max(ended, end), gained + gain)
-        else:
-            found.append((start, end, gain))
-    return found
+    shown = scene.recorded(engine.GENERATION_TOKENS)
+    return Decoding.over(shown, windows(shown, scene.tick - SHOWN_MS, scene.tick)).mean
 
 
 def phase(scene: Scene) -> str:

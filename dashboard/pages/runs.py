@@ -27,6 +27,12 @@ NUMBERS: tuple[tuple[str, str, Unit, str], ...] = (
     ("nodes.took_part", "Nodes", Unit.COUNT, "Nodes that took part."),
 )
 """Columns of numbers: key in the API's answer, head, unit, and what they mean."""
+TOUCHED = (
+    "speed.decode_mean",
+    "speed.decode_left_out",
+    "Nobody looked, or the engine restarted, while {} came: they and their time are left out of this mean",
+)
+"""A number, the one that says how many tokens it leaves out, and how that is told."""
 AGAINST = (
     "Decode, mean while decoding, against that of the deployment's baseline. Whether a difference is more than noise, "
     "and at equal concurrency, says the comparison."
@@ -42,6 +48,7 @@ def columns() -> dict[str, Any]:
         "numbers": told,
         "against": AGAINST,
         "course": COURSE,
+        "touched": TOUCHED,
         **{name: known[name] for name in ("ladders", "seconds", "words", "clock") if name in known},
     }
 

@@ -131,11 +131,56 @@ def test_a_window_that_touches_a_gap_is_no_candidate() -> None:
     peak = entry(found, "speed.decode_peak")
     assert peak.value == 10
     assert peak.note == f"1 gap of the engine, 6 s in all; {BELOW_MEAN}"
-    assert (value(found, "speed.decode_mean") or 0) > 10, "which has what came in the gap"
+    assert value(found, "speed.decode_mean") == pytest.approx(320 / 24), "180 tokens came in the gap"
     assert value(found, "requests.output") == 500, "totals include what happened in gaps"
-    assert entry(found, "speed.decode_mean").note == (
-        "± 6.7 %: one interval of each window; 1 gap of the engine, 6 s in all"
+    said = "1 gap of the engine, 6 s in all; tokens of that time are left out"
+    assert entry(found, "speed.decode_mean").note == f"± 8.3 %: one interval of each window; {said}"
+    left, spent = entry(found, "speed.decode_left_out"), entry(found, "speed.decoding_seconds")
+    assert (left.value, left.note, spent.value, spent.note) == (180, said, 24, said)
+
+
+def test_a_long_gap_is_no_decoding() -> None:
+    """20 a second, but for 287 s in which nobody looked and next to nothing was made; a pause, then 20 again."""
+    line = [*ramp((100, 20), (287, 1), (100, 20), (30, 0), (50, 20))]
+    found = World(568, {TOKENS: line, RUNNING: [1]}, unread={"head": range(101, 387)}).summary()
+    assert value(found, "speed.decode_mean") == pytest.approx(20)
+    assert value(found, "speed.decoding_seconds") == 250
+    assert entry(found, "speed.decoding_seconds").count == 3
+    assert value(found, "speed.decode_left_out") == 287
+    assert value(found, "requests.output") == 5287
+    assert value(found, "speed.decode_wall") == pytest.approx(5287 / 567)
+
+
+def test_the_step_over_a_restart_is_no_decoding() -> None:
+    """The first reading after the restart has 100 tokens, made nobody knows when."""
+    line = [*ramp((20, 10)), *[300.0 + 10 * second for second in range(40)]]
+    found = World(61, {TOKENS: line}, breaks={"head": [21]}).summary()
+    assert value(found, "speed.decode_mean") == pytest.approx(10)
+    assert value(found, "speed.decoding_seconds") == 59
+    told = entry(found, "speed.decode_left_out")
+    assert (told.value, told.note) == (100, "1 restart of the engine; tokens of that time are left out")
+
+
+def test_tokens_of_gaps_alone_have_no_speed() -> None:
+    found = World(61, {TOKENS: ramp((20, 0), (20, 10), (20, 0))}, unread={"head": range(15, 45)}).summary()
+    told = entry(found, "speed.decode_mean")
+    why = (
+        "output tokens came in gaps or over restarts alone (1 gap of the engine, 31 s in all), so nobody knows how fast"
     )
+    assert (told.value, told.note) == (None, why)
+    assert value(found, "speed.decoding_seconds") == 0
+    assert value(found, "speed.decode_left_out") == 200
+
+
+def test_what_others_make_in_a_gap_is_left_out_with_it() -> None:
+    """Of two engines one is not read for 20 s: how fast both were together then nobody knows."""
+    tail = engine(catalog.GENERATION_TOKENS, target="tail")
+    both = (HEAD, Member("tail", "0", "m"))
+    world = World(61, {TOKENS: ramp((60, 10)), tail: ramp((60, 5))}, unread={"tail": range(20, 39)}, engines=both)
+    found = world.summary()
+    assert value(found, "speed.decode_mean") == pytest.approx(15)
+    assert value(found, "speed.decoding_seconds") == 40
+    assert value(found, "speed.decode_left_out") == 20 * 15
 
 
 def test_a_gap_outside_the_windows_touches_no_mean_of_them() -> None:

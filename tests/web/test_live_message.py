@@ -21,10 +21,10 @@ CELLS = {
     "phase": "decoding",
     "ttft.p50": "2.7 s",  # rank 150 of 300 between 60 at 1 s and 270 at 5 s: 1 + 4 × 90 ∕ 210
     "ttft.p95": "7.5 s",  # rank 285 between 270 at 5 s and 300 at 10 s
-    "ttft.window": "5m 0s, 300",
+    "ttft.window": "of 300 in 5m 0s",
     "itl.p50": "133 ms",  # 0.1 + 0.1 × (0.50 − 0.25) ∕ 0.75
     "itl.p95": "193 ms",
-    "itl.window": "5m 0s, 1.5k",
+    "itl.window": "of 1.5k in 5m 0s",
     "acceptance": "37.5 %",  # 15 of 40
     "accepted_length": "4.0 tok/step",  # 1 + 15 ∕ 5
     "kv": "41.0 %",
@@ -143,10 +143,10 @@ def test_two_deployments_add_up_before_the_peak_is_taken(make_world: MakeWorld, 
             0.02,
             ["4.0", "s mean", "ok", "mean of 6: p50 needs 10"],
             ["4.0", "s mean", "ok", "mean of 6: p95 needs 60"],
-            "5m 0s, 6",
+            "of 6 in 5m 0s",
         ),
-        (0.1, ["2.7", "s", "ok", ""], ["4.0", "s mean", "ok", "mean of 30: p95 needs 60"], "5m 0s, 30"),
-        (0.0, ["–", "", "unknown", "nothing was observed (in the window)"], None, "5m 0s, 0"),
+        (0.1, ["2.7", "s", "ok", ""], ["4.0", "s mean", "ok", "mean of 30: p95 needs 60"], "of 30 in 5m 0s"),
+        (0.0, ["–", "", "unknown", "nothing was observed (in the window)"], None, "of 0 in 5m 0s"),
         (NAN, ["–", "", "unknown", "not offered by this engine"], None, "–"),
     ],
 )
@@ -248,7 +248,7 @@ def test_a_window_is_as_long_as_what_there_is(make_world: MakeWorld, make_web: M
     cells = make_web(world).step()["cells"]
     for key in ("prefill.throughput", "acceptance", "prefix_hits", "energy_per_token", "interconnect_per_token"):
         assert text(cells[key]) == CELLS[key], key
-    assert cells["ttft.window"][0] == "20.0 s, 20"
+    assert cells["ttft.window"][0] == "of 20 in 20.0 s"
     assert cells["why"] == ["–", "", "unknown", "less than a minute of decoding in the last 15 minutes"]
 
 
@@ -271,7 +271,7 @@ def test_no_rate_over_a_restart_or_a_gap(make_world: MakeWorld, make_web: MakeWe
         world.restart(HEAD, engine.GENERATION_TOKENS, 100)
     cells = make_web(world).step()["cells"]
     assert cells["decode.now"][0] == "–"
-    assert text(cells["decode.mean"]) == "20.0 tok/s", "totals include what happened in a gap"
+    assert text(cells["decode.mean"]) == "20.0 tok/s", "of the time before and after"
 
 
 def test_a_node_that_stops_sending_a_number_leaves_the_sum_unknown(make_world: MakeWorld, make_web: MakeWeb) -> None:

@@ -7,7 +7,6 @@ import pytest
 from dashboard.live.factors import Effect, Factor
 from dashboard.live.points import outlier
 from dashboard.live.prefill import expected_s
-from dashboard.live.speed import merged
 from dashboard.live.why import Compared, find_straggler
 from storage.records import Episode
 from telemetry.catalog import engine
@@ -52,22 +51,6 @@ def test_an_end_is_foretold_where_the_last_three_took_about_as_long(
 ) -> None:
     assert expected_s(episodes(*seconds)) == expected
     assert expected_s(episodes(*seconds)[::-1]) == expected, "by their ends, in whatever order they come"
-
-
-@pytest.mark.parametrize(
-    ("windows", "expected"),
-    [
-        ([(0, 5_000, 3.0), (15_000, 20_000, 4.0)], [(0, 20_000, 7.0)]),
-        ([(0, 5_000, 3.0), (15_001, 20_000, 4.0)], [(0, 5_000, 3.0), (15_001, 20_000, 4.0)]),
-        ([(0, 30_000, 3.0), (1_000, 2_000, 4.0), (35_000, 36_000, 1.0)], [(0, 36_000, 8.0)]),
-        ([(20_000, 21_000, 1.0), (0, 1_000, 2.0)], [(0, 1_000, 2.0), (20_000, 21_000, 1.0)]),
-    ],
-    ids=["a pause of ten seconds", "a longer one", "one inside another", "in order of time"],
-)
-def test_active_windows_of_engines_are_apart_by_more_than_ten_seconds(
-    windows: list[tuple[float, float, float]], expected: list[tuple[float, float, float]]
-) -> None:
-    assert merged(windows) == expected
 
 
 @pytest.mark.parametrize(

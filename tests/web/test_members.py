@@ -19,13 +19,14 @@ def mean(web: Web, world: World) -> float:
     return mean_while_decoding(gather(web.process.sources.store, web.process.sources.tail, world.now, world.now))
 
 
-def test_an_engine_that_was_away_brings_what_it_made_and_no_more(make_world: MakeWorld, make_web: MakeWeb) -> None:
+def test_what_an_engine_made_while_it_was_away_is_in_no_mean(make_world: MakeWorld, make_web: MakeWeb) -> None:
     world = make_world(nodes=1)
     world.second("tail", "moonshotai/Kimi-K3")
     world.set("tail", engine.GENERATION_TOKENS, lambda number: 5e6 + 30.0 * number)
     world.away("tail", 60, 90)
     world.run(0, 200)
-    assert mean(make_web(world), world) == 50.0
+    found = mean(make_web(world), world)
+    assert found == (20 * 197 + 30 * 168) / 197, "of the three seconds until it counts as gone nothing is known"
 
 
 def test_an_engine_that_went_takes_nothing_back(make_world: MakeWorld, make_web: MakeWeb) -> None:
@@ -33,7 +34,7 @@ def test_an_engine_that_went_takes_nothing_back(make_world: MakeWorld, make_web:
     world.second("tail", "moonshotai/Kimi-K3")
     world.silence("tail", 101)
     world.run(0, 200)
-    assert mean(make_web(world), world) == (20 * 200 + 30 * 100) / 200
+    assert mean(make_web(world), world) == (20 * 197 + 30 * 100) / 197, "without the seconds until it counts as gone"
 
 
 def test_the_mean_is_over_the_time_in_which_any_engine_made_tokens(make_world: MakeWorld, make_web: MakeWeb) -> None:

@@ -79,6 +79,15 @@ function bare(value, unit) {
   return value === null || value === undefined ? "–" : text(value, unit);
 }
 
+// A number from which the time of gaps is left out: with a mark, and what it means in its title.
+function touchedCell(unit, left, told) {
+  return cell(({ data, value }) => {
+    const out = data[left] > 0, node = element("span", "", bare(value, unit) + (out ? "\u00a0∗" : ""));
+    if (out) node.title = told.replace("{}", text(data[left], "tokens"));
+    return node;
+  });
+}
+
 // A share as a difference: +4.2 %.
 export function signed(value) {
   if (value === null || value === undefined) return "–";
@@ -99,7 +108,7 @@ export function modelOf(run) {
   return run.model.split("/").at(-1);
 }
 
-export function columns({ numbers, against, course: told }) {
+export function columns({ numbers, against, course: told, touched: [mean, left, why] }) {
   const number = { filter: "agNumberColumnFilter", type: "rightAligned" };
   const shown = numbers.map(({ path, head, unit, told }) => ({
     headerName: head,
@@ -107,6 +116,7 @@ export function columns({ numbers, against, course: told }) {
     colId: path,
     valueGetter: ({ data }) => data[path] ?? null,
     valueFormatter: ({ value }) => bare(value, unit),
+    ...(path === mean ? { cellRenderer: touchedCell(unit, left, why) } : {}),
     width: 126,
     ...number,
   }));
