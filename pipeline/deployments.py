@@ -38,24 +38,68 @@ def model_in(fact: str) -> str:
     return fact.split(",")[0].strip()
 
 
-def deployment_of(engine: EngineId, settings: Mapping[str, tuple[str, ...]], models: Mapping[str, str]) -> str:
+def names_of(models: Iterable[str]) -> dict[str, str]:
+    """What models are called beside each other: by the last part of their path, with as much of the path before it as
+    tells them apart. A name without the path that another has before it may mean the same model, and counts as such.
+
+    >>> names_of(["moonshotai/Kimi-K3", "Kimi-K3"])
+    {'Kimi-K3': 'Kimi-K3', 'moonshotai/Kimi-K3': 'Kimi-K3'}
+    >>> names_of(["/models/kimi/fp8", "/models/llama/fp8"])
+    {'/models/kimi/fp8': 'kimi/fp8', '/models/llama/fp8': 'llama/fp8'}
+    """
+    paths = {model: [part for part in model.split("/") if part] for model in models}
+    return {model: _told_apart(model, paths) for model in sorted(paths, key=lambda one: (len(paths[one]), one))}
+
+
+def _told_apart(model: str, paths: Mapping[str, list[str]]) -> str:
+    mine = paths[model]
+    others = [path for path in paths.values() if not _may_be_same(path, mine)]
+    for count in range(1, len(mine)):
+        if all(path[-count:] != mine[-count:] for path in others):
+            return "/".join(mine[-count:])
+    return "/".join(mine) or model
+
+
+def _may_be_same(one: list[str], other: list[str]) -> bool:
+    """Whether one path is the end of the other."""
+    shorter = min(len(one), len(other))
+    return one[-shorter:] == other[-shorter:] if shorter else one == other
+
+
+def deployment_of(
+    engine: EngineId,
+    settings: Mapping[str, tuple[str, ...]],
+    models: Mapping[str, str],
+    names: Mapping[str, str] | None = None,
+) -> str:
     """Name of the deployment an engine belongs to.
 
     settings: deployment name → names of engine targets. models: target → model as its facts say, for engines whose
-    page names none. An engine of unknown model is a deployment of its own, called after its target.
+    page names none. names: see `names_of`. An engine of unknown model is a deployment of its own, called after its
+    target.
     """
     for name, targets in settings.items():
         if engine.target in targets:
             return name
-    model = engine.model or models.get(engine.target, "")
-    return short_model(model) if model else engine.target
+    model = _model_of(engine, models)
+    return (names or {}).get(model, short_model(model)) if model else engine.target
+
+
+def _model_of(engine: EngineId, models: Mapping[str, str]) -> str:
+    return engine.model or models.get(engine.target, "")
 
 
 def group(
-    engines: Iterable[EngineId], settings: Mapping[str, tuple[str, ...]], models: Mapping[str, str]
+    engines: Iterable[EngineId],
+    settings: Mapping[str, tuple[str, ...]],
+    models: Mapping[str, str],
+    before: Iterable[str] = (),
 ) -> dict[str, list[EngineId]]:
-    """Engines by deployment, both in order of name."""
+    """Engines by deployment, both in order of name. before: models that served earlier, and keep names apart."""
     found: dict[str, list[EngineId]] = {}
-    for engine in sorted(engines):
-        found.setdefault(deployment_of(engine, settings, models), []).append(engine)
+    present = sorted(engines)
+    told = (model for engine in present if (model := _model_of(engine, models)))
+    names = names_of({*before, *told})
+    for engine in present:
+        found.setdefault(deployment_of(engine, settings, models, names), []).append(engine)
     return dict(sorted(found.items()))

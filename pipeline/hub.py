@@ -86,6 +86,7 @@ class Hub:
         self._pending = Pending()
         self._layouts: dict[str, tuple[tuple[Series, ...], tuple[Series, ...]]] = {}
         self._models: dict[str, str] = {}
+        self._served: set[str] = set()
         self._facts: dict[tuple[str, str], str] = {}
         self._since_ms: dict[tuple[str, str], int] = {}
         self._rows_at: int | None = None
@@ -105,6 +106,8 @@ class Hub:
         self._facts[target, name], self._since_ms[target, name] = value, since_ms
         if name in MODEL_FACTS:
             self._name_model(target)
+        if name.startswith(DEPLOYMENT_FACT):
+            self._served.add(name.removeprefix(DEPLOYMENT_FACT) or self._models.get(target, ""))
 
     def end_facts(self, target: str, stated: Collection[str], now_ms: int) -> None:
         """An engine has stated all facts that it has: what it said of itself before, and says no more, is over."""
@@ -212,7 +215,7 @@ class Hub:
 
     def deployments(self) -> dict[str, list[EngineId]]:
         """Engines that answered, by deployment."""
-        return group(self.judge.latest, self._config.deployments, self._models)
+        return group(self.judge.latest, self._config.deployments, self._models, self._served)
 
     def _runs(self, samples: list[Sample], tick: int, asked: Sequence[Asked]) -> Told:
         """What begins, ends or changes of runs."""
