@@ -8,22 +8,24 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.components.latest import Latest, number_cell, unknown
-from dashboard.components.table import Content, Row, table
+from dashboard.components.table import Column, Content, Row, table
 from telemetry.catalog import network
 from telemetry.catalog import ratios as quotients
 from telemetry.model import Unit
 
-CAGE_COLUMNS = (
+CAGE_COLUMNS: tuple[Column, ...] = (
     "Cage, function",
     "Link",
     "Rate",
-    "Sent",
-    "Received",
+    ("Sends", "What goes out of the cage now, of both functions together"),
+    ("Receives", "What comes into the cage now, of both functions together"),
     "Use",
+    ("Sent in all", "Bytes that the function has counted since the machine started: RDMA and TCP/IP together"),
+    ("Received in all", "Bytes that the function has counted since the machine started: RDMA and TCP/IP together"),
     "PCIe",
     "MTU",
-    "Loss",
-    "Saturated",
+    ("Loss", "Retries and sequence errors of RDMA: per second of a cage, in all of a function"),
+    ("At maximum", "Port counters that stand at their highest value and count no further; 0 is well"),
     "Netdev",
 )
 NO_LINK = "no link"
@@ -55,6 +57,8 @@ def cage_row(latest: Latest, cage: str) -> Row:
         latest.shown(quotients.INTERCONNECT_USE, cage=cage) if up else "",
         "",
         "",
+        "",
+        "",
         latest.shown(quotients.FABRIC_LOSS, cage=cage),
         "",
         "",
@@ -70,11 +74,13 @@ def function_row(latest: Latest, cage: str, function: str, facts: Mapping[str, s
     cells: list[Content] = [
         link(up),
         latest.shown(network.LINK_CAPACITY, **at) if up else "",
-        *(sent(latest, counters, at) for counters in (SENT, RECEIVED)),
         "",
+        "",
+        "",
+        *(sent(latest, counters, at) for counters in (SENT, RECEIVED)),
         pcie(latest, at),
         unknown("not read") if (mtu := latest.value(network.MTU, **at)) is None else f"{mtu:.0f}",
-        number_cell(latest.value(network.FABRIC_LOSS, **at), Unit.COUNT),
+        _times(latest.value(network.FABRIC_LOSS, **at)),
         number_cell(full, Unit.COUNT),
         facts.get(f"function.{function}.netdev", ""),
     ]
@@ -87,6 +93,10 @@ def pcie(latest: Latest, at: Mapping[str, str]) -> Component:
     if width is None:
         return unknown("not read")
     return html.Span([f"x{width:.0f} ", number_cell(capacity, Unit.NETWORK_BYTES_PER_SECOND)])
+
+
+def _times(value: float | None) -> Content:
+    return number_cell(value, Unit.COUNT) if value is None else html.Span([number_cell(value, Unit.COUNT), " in all"])
 
 
 SENT = (network.RDMA_TRANSMIT, network.NETDEV_TRANSMIT)

@@ -23,9 +23,13 @@ def size(value: float | None) -> str:
     return formatting.text(value, Unit.BYTES)
 
 
-def instant(at_ms: float | None) -> Content:
-    """The browser writes it."""
-    return "–" if at_ms is None else html.Time("", **{"data-instant": str(round(at_ms))})
+NO_SAMPLE = "there is none yet"
+NO_SUMMARY = "none yet: an hour is summed up when it is over"
+
+
+def instant(at_ms: float | None, none: str = "–") -> Content:
+    """The browser writes it. none: what is said where there is no such instant."""
+    return none if at_ms is None else html.Time("", **{"data-instant": str(round(at_ms))})
 
 
 def sentence(found: Store) -> str:
@@ -51,7 +55,7 @@ def growth(found: Store) -> Content:
 def lasts(found: Store) -> Content:
     """How long there is room, or where it levels off."""
     if found["growth"] is None:
-        return "–"
+        return UNTOLD if found["raw_days"] is None else YOUNG
     if found["lasts_s"] is not None:
         return f"{formatting.text(found['lasts_s'], Unit.SECONDS)}, then the oldest samples go before their time"
     return f"for good: it levels off at about {size(found['levels_off_bytes'])}"
@@ -83,11 +87,16 @@ def store(found: Store) -> Component:
     disk, free = found["disk_free_bytes"], found["free_bytes"]
     entries: list[tuple[str, Content]] = [
         ("Size", size(found["size_bytes"]) + ("" if free is None else f", {size(free)} of it free again")),
-        ("Disk", "–" if disk is None else f"{size(disk)} of {size(found['disk_bytes'])} free"),
+        (
+            "Disk",
+            "not known: the database server does not tell"
+            if disk is None
+            else f"{size(disk)} of {size(found['disk_bytes'])} free",
+        ),
         ("Grows by", growth(found)),
         ("Room for", lasts(found)),
-        ("Oldest sample", instant(found["oldest_sample"])),
-        ("Oldest summary", instant(found["oldest_summary"])),
+        ("Oldest sample", instant(found["oldest_sample"], NO_SAMPLE)),
+        ("Oldest summary", instant(found["oldest_summary"], NO_SUMMARY)),
         ("Goes next", coming(found)),
         ("Kept", rules(found)),
     ]

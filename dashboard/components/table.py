@@ -9,6 +9,8 @@ from dash import html
 from dash.development.base_component import Component
 
 Content = Component | str | None
+Column = str | tuple[str, str]
+"""A column's head, or its head and what stands below it, told on hover and focus."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,17 +22,18 @@ class Row:
     level: str = "ok"
 
 
-def table(columns: Sequence[str], rows: Iterable[Row], caption: str, class_name: str = "") -> Component:
+def table(columns: Sequence[Column], rows: Iterable[Row], caption: str, class_name: str = "") -> Component:
     """A table that scrolls sideways by itself where it is too wide for the screen.
 
     Each cell carries its column's name, for screens on which a row becomes a card.
     """
-    head = html.Tr([html.Th(text, scope="col") for text in columns])
+    head = html.Tr([_head(column) for column in columns])
+    names = [column if isinstance(column, str) else column[0] for column in columns]
     body = [
         html.Tr(
             [
                 html.Th(row.head, scope="row"),
-                *(html.Td(cell, **{"data-label": name}) for name, cell in zip(columns[1:], row.cells, strict=True)),
+                *(html.Td(cell, **{"data-label": name}) for name, cell in zip(names[1:], row.cells, strict=True)),
             ],
             **{"data-level": row.level},
         )
@@ -40,6 +43,13 @@ def table(columns: Sequence[str], rows: Iterable[Row], caption: str, class_name:
     return html.Div(
         inner, className=f"table {class_name}".strip(), tabIndex=0, role="region", **{"aria-label": caption}
     )
+
+
+def _head(column: Column) -> Component:
+    if isinstance(column, str):
+        return html.Th(column, scope="col")
+    text, told = column
+    return html.Th(html.Span(text, tabIndex=0, className="told", **{"data-told": told}), scope="col", title=told)
 
 
 def pairs(entries: Iterable[tuple[str, Content]]) -> Component:

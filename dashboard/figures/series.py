@@ -23,6 +23,8 @@ class Chart:
     key: str
     title: str
     metrics: tuple[tuple[str, Metric | Ratio], ...]
+    dashed: tuple[str, ...] = ()
+    """Short names of metrics whose lines are drawn dashed, because others lie below them."""
 
     @property
     def unit(self) -> Unit:
@@ -39,6 +41,7 @@ NODE_CHARTS = (
         "interconnect",
         "Interconnect",
         (("sent", quotients.INTERCONNECT_TRANSMIT), ("received", quotients.INTERCONNECT_RECEIVE)),
+        dashed=("received",),
     ),
     Chart(
         "memory",
@@ -55,9 +58,15 @@ ONLY = {host.SYSTEM_POWER.name: {"rail": ["sys_total"]}}
 
 
 def lines(chart: Chart) -> list[dict[str, Any]]:
-    """What the browser asks for: [{metric, label, only}], `only` naming the label values that are wanted."""
+    """What the browser asks for: [{metric, label, only, dashed}], `only` naming the label values that are wanted."""
     return [
-        {"metric": metric.name, "label": label, "only": ONLY.get(metric.name, {})} for label, metric in chart.metrics
+        {
+            "metric": metric.name,
+            "label": label,
+            "only": ONLY.get(metric.name, {}),
+            "dashed": label in chart.dashed,
+        }
+        for label, metric in chart.metrics
     ]
 
 

@@ -66,7 +66,7 @@ def estimate_cell(found: Estimate, name: str, unit: Unit) -> Cell:
 
 
 def latency_cells(scene: Scene) -> dict[str, Cell]:
-    """ttft.* and itl.*, each with its window: "5m 0s, 212"."""
+    """ttft.* and itl.*, each with its count and window: "of 212 in 5m 0s"."""
     latency = empty() if scene.latency is None else scene.latency
     counts = _part(latency, engine.TTFT, "count")
     start = window_start(counts, scene.tick)
@@ -80,5 +80,5 @@ def latency_cells(scene: Scene) -> dict[str, Cell]:
         for name, one in found.estimates.items():
             cells[f"{key}.{name}"] = estimate_cell(one, name, histogram.unit)
         span = formatting.text(found.seconds, Unit.SECONDS)
-        cells[f"{key}.window"] = words(f"{span}, {formatting.text(found.count, Unit.COUNT)}")
+        cells[f"{key}.window"] = words(f"of {formatting.text(found.count, Unit.COUNT)} in {span}")
     return cells

@@ -32,10 +32,13 @@ def telling(scene: Scene, metric: Metric) -> set[str]:
 
 
 def concerned(scene: Scene, metric: Metric) -> set[str]:
-    """Nodes of which a sum is to be: all, but without those that answer and have no fabric."""
-    offering = {scene.nodes.series[row].target for row in scene.node_rows(metric)}
-    fabric = metric is network.RDMA_TRANSMIT
-    return {row.name for row in scene.node_targets if row.name in offering or not (fabric and scene.alive(row))}
+    """Nodes of which a sum is to be: all, but without those that answer and have no such device.
+
+    An agent tells of every GPU on the bus how it can be read, whether or not the driver answers.
+    """
+    devices = (metric,) if metric is network.RDMA_TRANSMIT else (metric, gpu.GPU_READING_STATE)
+    offering = {scene.nodes.series[row].target for one in devices for row in scene.node_rows(one)}
+    return {row.name for row in scene.node_targets if row.name in offering or not scene.alive(row)}
 
 
 def summed(scene: Scene, value: float, metric: Metric, unit: Unit, why: str) -> Cell:

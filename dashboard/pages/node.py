@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from urllib.parse import unquote
+from urllib.parse import unquote, urlencode
 
 import dash
 import orjson
 from dash import dcc, html
 from dash.development.base_component import Component
 
+from dashboard.components import alert_words as words
 from dashboard.components.cages import cage_table
 from dashboard.components.explore import explore_link
 from dashboard.components.fragment import fragment, serve
@@ -43,6 +44,7 @@ HEADLINES = (
     host.LOAD,
     host.UPTIME,
 )
+SEVERITIES = ("critical", "warning", "info")
 FACT_NAMES = {
     "hostname": "Host name",
     "gpu.0.name": "GPU",
@@ -64,21 +66,23 @@ INNER = ("function.", "events_read", "deployment.", "started_s", OWN_FACT)
 
 
 def head(found: Answer, others: Sequence[str]) -> Component:
-    """Name, state, reason and age, and the way to the neighbours."""
+    """Name, state, reason and age, and the way to its alerts and to the neighbours. Of a node that answers and has
+    something the matter, that alone is said: "ok" beside a mark of trouble would be none."""
     level, age = found["level"], found["age_s"]
     seen = "never read" if age is None else f"read {formatting.text(age, Unit.SECONDS)} ago"
+    told = [found["reason"]] if found["state"] == "ok" and found["reason"] else [found["state"], found["reason"]]
     said = html.Div(
-        [html.Span(MARKS.get(level, "○"), className="mark"), html.Span(found["state"], className="words"),
-         *([html.Span(found["reason"])] if found["reason"] else []), html.Span(seen, className="dimmed")],
+        [html.Span(MARKS.get(level, "○"), className="mark"), html.Span(told[0], className="words"),
+         *(html.Span(one) for one in told[1:] if one), html.Span(seen, className="dimmed")],
         className="node-state", **{"data-level": level},
     )  # fmt: skip
     return html.Div([html.H1(found["name"]), said, neighbours(found["name"], others)], className="page-head")
 
 
 def neighbours(name: str, others: Sequence[str]) -> Component:
-    """Links to the node before and after."""
+    """Links to what fired on it, and to the node before and after."""
     at = others.index(name) if name in others else -1
-    links = []
+    links = [dcc.Link("Earlier alerts", href=f"/alerts?{urlencode({'node': name})}")]
     if at > 0:
         links.append(dcc.Link(f"‹ {others[at - 1]}", href=f"/node/{others[at - 1]}"))
     if 0 <= at < len(others) - 1:
@@ -169,14 +173,29 @@ def readable(name: str) -> str:
     return told[:1].upper() + told[1:]
 
 
-def events(found: Answer) -> Component:
+def alerts(of_node: Sequence[Answer]) -> Component:
+    """What fires on the node, the worst first."""
+    order = sorted(of_node, key=lambda one: SEVERITIES.index(one["severity"]))
+    rows = [
+        Row(
+            html.Span([words.mark(one["severity"]), words.link(one)]),
+            [words.STATES[one["state"]], words.instant(one["began"]), one["message"]],
+            words.LEVELS.get(one["severity"], "ok"),
+        )
+        for one in order
+    ]
+    return table(("Alert", "State", "Since", "What"), rows, "Alerts of this node", "events")
+
+
+def events(found: Answer, fires: bool = False) -> Component:
     """What happened in the last day, newest first. The browser writes the instants in the viewer's zone."""
     rows = [
         Row(html.Time("", **{"data-instant": str(one["t"])}), [one["kind"], one["text"]])
         for one in found["events"][:50]
     ]
     if not rows:
-        return html.P("Nothing happened in the last day.", className="note")
+        what = "Nothing else happened" if fires else "Nothing happened"
+        return html.P(f"{what} in the last day.", className="note")
     return table(("When", "Kind", "What"), rows, "Events of the last day", "events")
 
 
@@ -217,10 +236,11 @@ def chart(found: Chart, name: str) -> Component:
     )
 
 
-def now(found: Answer, latest: Latest, others: Sequence[str]) -> list[Component]:
-    """What is written anew every few seconds."""
+def now(found: Answer, latest: Latest, others: Sequence[str], fire: Sequence[Answer] = ()) -> list[Component]:
+    """What is written anew every few seconds. fire: the alerts of the node that fire."""
     return [
         head(found, others),
+        *([panel("Alerts", alerts(fire))] if fire else []),
         headlines(latest),
         html.Div(
             [
@@ -277,14 +297,19 @@ class Fragments:
         found = self._services.node(name)
         if found is None:
             return [unknown_node(name, self._services.nodes())], 404
-        return now(found, Latest(self._services.latest(node=name)["values"]), self._services.nodes()), 200
+        latest = Latest(self._services.latest(node=name)["values"])
+        return now(found, latest, self._services.nodes(), self._firing(name)), 200
+
+    def _firing(self, name: str) -> list[Answer]:
+        return [one for one in self._services.alerts()["alerts"] if one["labels"].get("node") == name]
 
     def facts(self, name: str) -> tuple[list[Component], int]:
         """Events and facts."""
         found = self._services.node(name)
         if found is None:
             return [], 404
-        return [html.Div([panel("Events", events(found)), panel("Facts", facts(found))], className="sections")], 200
+        told = events(found, fires=bool(self._firing(name)))
+        return [html.Div([panel("Events", told), panel("Facts", facts(found))], className="sections")], 200
 
     def readings(self, name: str) -> tuple[list[Component], int]:
         """Every reading."""

@@ -35,6 +35,8 @@ from telemetry.model import Unit
 
 PREFIX = "/runs/"
 EACH_MS = 30_000
+NODES = "nodes"
+"""What numbers of all nodes together are of (`runs.quality`)."""
 LIVE = "live"
 """In place of a number: the newest run that goes on."""
 HEADLINES = (
@@ -73,14 +75,21 @@ def sections(summary: Sequence[Mapping[str, Any]], where: Mapping[str, str]) -> 
     return found
 
 
-def single(entry: Entry) -> bool:
-    """Whether it is of one node or cage: there may be hundreds of those."""
-    return of_node(entry) or str(entry["key"]).startswith("cage_")
+def singles(shown: Sequence[Entry]) -> list[Entry]:
+    """Those of one node or cage: there may be hundreds. How single nodes were watched follows what all were."""
+    names = [one.get("of") for one in shown]
+    beyond = len(names) - names[::-1].index(NODES) if NODES in names else len(names)
+    return [
+        one
+        for at, one in enumerate(shown)
+        if of_node(one) or str(one["key"]).startswith("cage_") or (at >= beyond and one.get("of"))
+    ]
 
 
 def numbers(shown: Sequence[Entry], section: Mapping[str, Any], where: Mapping[str, str]) -> list[Component]:
     """Numbers of a section; those of single nodes and cages are asked for when somebody wants them."""
-    whole, each = [one for one in shown if not single(one)], [one for one in shown if single(one)]
+    each = singles(shown)
+    whole = [one for one in shown if one not in each]
     parts = [entries(whole, section["label"])] if whole else []
     if each:
         more = html.Summary(f"Each by itself: {len(each)} numbers")
@@ -92,7 +101,7 @@ def numbers(shown: Sequence[Entry], section: Mapping[str, Any], where: Mapping[s
 def each_of(summary: Sequence[Mapping[str, Any]], key: str) -> list[Component]:
     """Numbers of single nodes and cages of a section."""
     section = next((one for one in summary if one["key"] == key), None)
-    found = [one for one in section["entries"] if single(one)] if section is not None else []
+    found = singles(section["entries"]) if section is not None else []
     return [entries(found, f"{section['label']}, each by itself")] if section is not None else []
 
 

@@ -12,7 +12,7 @@ from dash.development.base_component import Component
 from dashboard.components.fragment import fragment, serve
 from dashboard.components.latest import number_cell
 from dashboard.components.store import store
-from dashboard.components.table import Content, Row, pairs, panel, table
+from dashboard.components.table import Column, Content, Row, pairs, panel, table
 from dashboard.layout.shell import MARKS
 from dashboard.services import Answer, Services
 from telemetry import catalog, formatting
@@ -20,20 +20,20 @@ from telemetry.model import Unit
 
 PATH = "/status"
 REFRESH_MS = 5_000
-COLUMNS = (
+COLUMNS: tuple[Column, ...] = (
     "Target",
     "State",
-    "Read",
-    "Scrape",
-    "Page",
-    "Every",
-    "Missed",
-    "Resets",
-    "Skew",
-    "Left out",
-    "Impossible",
+    ("Read", "How long ago its newest answer came"),
+    ("Scrape", "How long it took to answer the last time"),
+    ("Page", "Size of its metrics page"),
+    ("Every", "How often it is asked"),
+    ("Missed", "Ticks at which it was due and gave no page"),
+    ("Resets", "How often its counters began anew in the last hour: it was restarted"),
+    ("Skew", "How far its clock is ahead of the hub's; rates do not depend on it"),
+    ("Left out", "Series beyond the most that are read of a page, and families of metrics that nobody here knows"),
+    ("Impossible", "Numbers of its page that cannot be, such as a negative counter: they are not stored"),
     "Version",
-    "Not offered",
+    ("Not offered", "Metrics that targets of its kind may have and it does not; a click says which"),
 )
 HINT = (
     "vLLM writes a line to its log for each of our requests; start it with "
@@ -60,7 +60,7 @@ def target_row(target: Target, is_node: bool) -> Row:
     """One target: how it is, when it was read, what that costs, and what it lacks."""
     name = dcc.Link(target["name"], href=f"/node/{target['name']}") if is_node else target["name"]
     mark = html.Span(MARKS.get(target["level"], "○"), className="mark", **{"aria-hidden": "true"})
-    state = [html.Span(target["state"]), *([html.Small(target["reason"])] if target["reason"] else [])]
+    state = state_of(target)
     left_out = [value for value in (target["refused_series"], target["dropped_families"]) if value is not None]
     read = "never" if target["age_s"] is None else f"{formatting.text(target['age_s'], Unit.SECONDS)} ago"
     cells: list[Content] = [
@@ -78,6 +78,16 @@ def target_row(target: Target, is_node: bool) -> Row:
         not_offered(target["not_offered"]),
     ]
     return Row(html.Span([mark, name]), cells, target["level"])
+
+
+def state_of(target: Target) -> list[Component]:
+    """State and reason; of one that answers and has something the matter, that alone: "ok" beside a mark of trouble
+    would be none."""
+    if not target["reason"]:
+        return [html.Span(target["state"])]
+    if target["state"] == "ok" and target["level"] != "ok":
+        return [html.Span(target["reason"])]
+    return [html.Span(target["state"]), html.Small(target["reason"])]
 
 
 def targets(found: Sequence[Target], is_node: bool, caption: str, none: str) -> Component:

@@ -187,6 +187,11 @@ CASES: list[tuple[str, str, Any]] = [
      " name: 'i', help: 'power', group: 'latency' }, { label: 'x', name: 'y', help: '', group: 'gpu' }],"
      " [['latency', 'Latency'], ['gpu', 'GPU']], 'POW').map(([title, some]) => [title, some.length])",
      [["Latency", 1], ["GPU", 1]]),
+    ("picker", "((all) => all.map((one) => m.called(one, all)))([['a', 'counter', 'tokens'],"
+     " ['a', 'ratio', 'per_second'], ['b', 'gauge', 'bytes'], ['b', 'ratio', 'ratio'], ['c', 'histogram', 's'],"
+     " ['c', 'state', 's'], ['d', 'gauge', 's']]"
+     ".map(([label, kind, unit], at) => ({ label, kind, unit, name: String(at) })))",
+     ["a (counter)", "a (rate)", "b (amount)", "b (share)", "c (distribution)", "c (rate)", "d"]),
     ("picker", "m.found([{ label: 'a', name: 'a', help: '', group: 'new' }], [], 'gpu')", []),
     ("scopes", "m.scopeWords({ nodes: ['a', 'b', 'c'], engines: [], deployments: [], labels: { gpu: '0' } })",
      "a and 2 more, gpu 0"),

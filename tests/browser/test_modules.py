@@ -62,8 +62,11 @@ CASES: list[tuple[str, str, Any]] = [
      " { name: 'n', at: 1, width: 10, scale: 2, unit: 'W' }).map((one) => [one.y, one.name, one.meta.colour])",
      [[[6, 6, 0, 0, 6], None, "prefill"], [[0, 0], "n", "prefill"]]),
     ("traces", "m.traces({ t: [0, 10], mid: [4, 5], low: null, high: null, gap: 25 },"
-     " { name: 'n', at: 5, width: 0, scale: 1, unit: 'W' }).map((one) => [one.y, one.line.dash])",
+     " { name: 'n', at: 8, width: 0, scale: 1, unit: 'W' }).map((one) => [one.y, one.line.dash])",
      [[[4, 5], "dot"]]),
+    ("traces", "[[0, false], [7, false], [1, true]].map(([at, dashed]) => m.traces({ t: [0], mid: [4], low: null,"
+     " high: null, gap: 25 }, { name: 'n', at, dashed, width: 0, scale: 1, unit: 'W' })[0].line.dash)",
+     ["solid", "solid", "6px,6px"]),
     ("history", "m.firstKnown({ t: [5, 6, 7], v: [null, 1, 2] })", 6),
     ("history", "m.firstKnown({ t: [5, 6], min: [0, 0], max: [3, null], mean: [1, 1] })", 5),
     ("history", "m.firstKnown({ t: [5], mean: [null] }) === Infinity", True),

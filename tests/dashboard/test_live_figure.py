@@ -75,6 +75,13 @@ def test_of_the_power_rails_only_the_machine_is_drawn() -> None:
     assert [asked["only"] for asked in series.lines(power)] == [{}, {"rail": ["sys_total"]}]
 
 
+def test_what_is_received_is_dashed_over_what_is_sent() -> None:
+    dashed = [
+        (chart.key, asked["label"]) for chart in series.NODE_CHARTS for asked in series.lines(chart) if asked["dashed"]
+    ]
+    assert dashed == [("interconnect", "received")]
+
+
 def test_axes_of_charts_start_at_zero_but_for_clocks_and_heat() -> None:
     by_key = {chart.key: series.chart_figure(chart)["layout"]["yaxis"] for chart in series.NODE_CHARTS}
     assert by_key["power"]["rangemode"] == "tozero"

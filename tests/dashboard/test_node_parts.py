@@ -174,8 +174,21 @@ def test_cages_with_their_functions() -> None:
     by_name = {row[0]: row[1:] for row in told[1:]}
     assert list(by_name) == ["Cage p0", "f0", "Cage p1", "f1"]
     assert by_name["Cage p1"][:5] == ["up", "200 Gb/s", "60.8 Gb/s", "–", "30.4 %"]
-    assert by_name["Cage p1"][7] == "0.50 /s"
-    assert by_name["f1"] == ["up", "200 Gb/s", "4.0 GiB", "–", "", "x4 126 Gb/s", "9000", "8", "2", "enp1s0f1np1"]
+    assert by_name["Cage p1"][9] == "0.50 /s"
+    assert by_name["f1"] == [
+        "up",
+        "200 Gb/s",
+        "",
+        "",
+        "",
+        "4.0 GiB",
+        "–",
+        "x4 126 Gb/s",
+        "9000",
+        "8 in all",
+        "2",
+        "enp1s0f1np1",
+    ]
 
 
 def test_a_cage_without_a_link_is_no_fault_and_has_no_rate() -> None:
@@ -185,7 +198,8 @@ def test_a_cage_without_a_link_is_no_fault_and_has_no_rate() -> None:
     assert cage[4] == "0 b/s"
     function = next(row for row in told if row[0] == "f0")
     assert function[1] == "no link"
-    assert function[6] == "–"
+    assert function[8] == "–"
+    assert function[10] == "–"
 
 
 def test_a_saturated_counter_marks_its_function() -> None:
@@ -217,11 +231,27 @@ FOUND = {
 
 def test_head_says_how_it_is_and_leads_to_the_neighbours() -> None:
     head = node.head(FOUND, ["spark-02", "spark-03", "spark-04"])
-    assert text(head) == "spark-03 ▲ ok is throttling read 1.3 s ago ‹ spark-02 spark-04 ›"
+    assert text(head) == "spark-03 ▲ is throttling read 1.3 s ago Earlier alerts ‹ spark-02 spark-04 ›"
     links = [attribute(part, "href") for part in walk(head) if attribute(part, "href")]
-    assert links == ["/node/spark-02", "/node/spark-04"]
+    assert links == ["/alerts?node=spark-03", "/node/spark-02", "/node/spark-04"]
     never = node.head({**FOUND, "age_s": None, "reason": ""}, ["spark-03"])
-    assert text(never) == "spark-03 ▲ ok never read"
+    assert text(never) == "spark-03 ▲ ok never read Earlier alerts"
+    away = node.head({**FOUND, "state": "refused", "level": "critical", "reason": "no agent"}, ["spark-03"])
+    assert text(away) == "spark-03 ■ refused no agent read 1.3 s ago Earlier alerts"
+
+
+def test_alerts_of_the_node_stand_on_its_page_the_worst_first() -> None:
+    one = {"id": 4, "title": "GPU hot", "severity": "warning", "state": "firing", "began": 5, "message": "85 °C"}
+    other = {**one, "id": 7, "title": "No memory", "severity": "critical", "state": "inhibited", "message": "0 B"}
+    part = node.alerts([one, other])
+    assert rows(part)[1:] == [
+        ["■ No memory", "fires because of another", "", "0 B"],
+        ["▲ GPU hot", "fires", "", "85 °C"],
+    ]
+    assert [attribute(found, "href") for found in walk(part) if attribute(found, "href")] == ["/alerts/7", "/alerts/4"]
+    quiet = node.now({**FOUND, "facts": {}}, Latest([]), ["spark-03"])
+    assert "Alerts" not in [text(found) for found in walk(quiet) if found.to_plotly_json()["type"] == "H2"]
+    assert text(node.events({**FOUND, "events": []}, fires=True)) == "Nothing else happened in the last day."
 
 
 @pytest.mark.parametrize(

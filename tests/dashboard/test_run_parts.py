@@ -10,7 +10,7 @@ from dashboard.components.run_forms import controls
 from dashboard.components.run_nodes import stand_out
 from dashboard.components.run_results import results
 from dashboard.layout.static import render
-from dashboard.pages.run import HEADLINES, headlines, rest
+from dashboard.pages.run import HEADLINES, headlines, numbers, rest, singles
 from tests.dashboard.parts import attribute, text, walk
 
 
@@ -99,3 +99,19 @@ def test_a_result_alone_says_nothing_of_what_it_cannot_know() -> None:
     assert not any(word in shown for word in ("Ran on", "Marks and events", "Published"))
     own = found | {"run": ABOUT | {"by": "found"}, "marks": []}
     assert [word in render(rest(own, {}), {}) for word in ("Ran on", "Marks and events")] == [True, True]
+
+
+def test_how_single_nodes_were_watched_is_folded() -> None:
+    def watched(key: str, of: str | None) -> dict[str, Any]:
+        return {"key": key, "label": key, "value": 1.0, "unit": "count", **({"of": of} if of else {})}
+
+    names = ["head", "nodes", "spark-01", "spark-02"]
+    found = [watched(key, of) for of in names for key in ("gaps", "restarts")] + [watched("events", None)]
+    assert [one["of"] for one in singles(found)] == ["spark-01", "spark-01", "spark-02", "spark-02"]
+    told = text(numbers(found, {"key": "quality", "label": "Data quality"}, {"run": "1"}))
+    assert "Each by itself: 4 numbers" in told
+    assert "spark-01" not in told
+    assert singles(found[:2]) == []
+    assert [one["key"] for one in singles([watched("cage_sent", "spark-01 p0"), watched("sent", None)])] == [
+        "cage_sent"
+    ]

@@ -57,6 +57,25 @@ def test_a_target_of_which_nothing_is_known() -> None:
     assert row == ["■ spark-03", "refused no agent listens", "never", "–", "–", "1.0 s", *["–"] * 7]
 
 
+def test_a_target_that_answers_and_has_a_trouble_is_not_called_ok() -> None:
+    def said(**changes: str) -> str:
+        return text(status.state_of({**TARGET, **changes}))
+
+    assert said(level="warning", reason="gets too little power") == "gets too little power"
+    assert said(reason="answers late") == "ok answers late"
+    assert said(state="refused", level="critical", reason="no agent") == "refused no agent"
+    assert said() == "ok"
+
+
+def test_heads_say_what_stands_below_them_on_hover_and_focus() -> None:
+    part = status.targets([TARGET], True, "Nodes", "none")
+    heads = [one for one in walk(part) if attribute(one, "data-told")]
+    assert [text(one) for one in heads][-3:] == ["Left out", "Impossible", "Not offered"]
+    assert {attribute(one, "tabIndex") for one in heads} == {0}
+    labels = [attribute(one, "data-label") for one in walk(part) if attribute(one, "data-label")]
+    assert labels[:3] == ["State", "Read", "Scrape"]
+
+
 def test_left_out_counts_what_is_known() -> None:
     row = rows(status.targets([{**TARGET, "dropped_families": None}], True, "Nodes", "none"))[1]
     assert row[9] == "4"

@@ -45,6 +45,21 @@ def no_fabric_and_gone(world: World) -> None:
     world.silence("spark-04", 61)
 
 
+def no_gpu(world: World) -> None:
+    for metric in (gpu.GPU_POWER, gpu.GPU_ENERGY, gpu.GPU_READING_STATE):
+        world.drop(metric.name, "spark-04")
+
+
+def no_gpu_and_gone(world: World) -> None:
+    no_gpu(world)
+    world.silence("spark-04", 61)
+
+
+def a_gpu_without_a_driver(world: World) -> None:
+    no_gpu(world)
+    world.series["spark-04"][Series("spark-04", gpu.GPU_READING_STATE.name, (("gpu", "0"),))] = constant(1.0)
+
+
 def never_seen(world: World) -> None:
     world.silence("spark-01", 0, "not yet scraped", "")
 
@@ -58,6 +73,9 @@ CASES: list[tuple[Callable[[World], None], list[list[str]]]] = [
     (without_counters, [WHOLE, THREE, THREE, THREE]),
     (no_fabric, [WHOLE] * 4),
     (no_fabric_and_gone, [THREE] * 4),
+    (no_gpu, [WHOLE] * 4),
+    (no_gpu_and_gone, [THREE] * 4),
+    (a_gpu_without_a_driver, [THREE, THREE, WHOLE, WHOLE]),
     (never_seen, [THREE] * 4),
 ]
 

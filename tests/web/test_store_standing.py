@@ -48,7 +48,8 @@ def test_before_the_collector_has_told(path: Path) -> None:
     assert (found["level"], found["growth"], found["next"], found["raw_days"]) == ("ok", None, None, None)
     told = text(shown.store(found))
     assert "Grows by not known: the collector has not told yet" in told
-    assert "Room for – Oldest sample Oldest summary Goes next nothing Kept not known" in told
+    assert "Room for not known: the collector has not told yet Oldest sample Oldest summary Goes next nothing" in told
+    assert "Kept not known" in told
     store.close()
 
 
@@ -132,6 +133,12 @@ def test_the_panel_of_a_store_that_levels_off() -> None:
     assert instants == ["5000", "1000", "7000", "9000"]
 
 
+def test_what_a_young_store_cannot_say_yet_has_its_reason() -> None:
+    told = text(shown.store({**FOUND, "growth": None, "oldest_summary": None}))
+    assert "Room for too young to say: it takes three sealed hours" in told
+    assert "Oldest summary none yet: an hour is summed up when it is over" in told
+
+
 def test_the_panel_of_a_store_with_a_limit() -> None:
     early = {"what": "samples", "hour": 1, "rule": "size limit", "at_ms": 5}
     changed = {"size_limit_bytes": 20 * GIB, "lasts_s": 86400.0 * 3, "level": "warning", "early": early}
@@ -150,8 +157,8 @@ def test_the_panel_of_a_full_disk() -> None:
 def test_a_database_elsewhere_has_no_disk() -> None:
     unknown = {"disk_bytes": None, "disk_free_bytes": None, "disk_reserve_bytes": None, "next": None}
     told = text(shown.store({**FOUND, **unknown, "oldest_sample": None}))
-    assert "Disk – Grows by" in told
-    assert "Oldest sample – Oldest summary" in told
+    assert "Disk not known: the database server does not tell Grows by" in told
+    assert "Oldest sample there is none yet Oldest summary" in told
     assert "Goes next nothing Kept samples 30 days, summaries 24 months, no size limit" in told
     assert "stay free" not in told
 

@@ -4,6 +4,14 @@ import { element, setText } from "../live/dom.js";
 import { Pop } from "./pop.js";
 import { MOST_METRICS } from "./view.js";
 
+const SORTS = { counter: "counter", gauge: "amount", histogram: "distribution" };
+
+// What a metric is called in the list: where another one has its label, with what sort of number it is.
+export function called(metric, all) {
+  if (!all.some((one) => one.label === metric.label && one.name !== metric.name)) return metric.label;
+  return `${metric.label} (${SORTS[metric.kind] ?? (metric.unit === "ratio" ? "share" : "rate")})`;
+}
+
 // Metrics whose label, name or help have every word of what was typed, by group, in the groups' order.
 export function found(metrics, groups, typed) {
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
@@ -55,11 +63,11 @@ export class Picker {
   }
 
   entry(metric, chosen) {
-    const label = element("label"), box = Object.assign(element("input"), { type: "checkbox", value: metric.name });
+    const { catalogue } = this.explorer, label = element("label"), box = Object.assign(element("input"), { type: "checkbox", value: metric.name });
     box.checked = chosen.includes(metric.name);
     box.disabled = !box.checked && chosen.length >= MOST_METRICS;
     label.title = metric.help;
-    label.append(box, element("span", "", metric.label), element("small", "dimmed", metric.name));
+    label.append(box, element("span", "", called(metric, [...catalogue.values()])), element("small", "dimmed", metric.name));
     return label;
   }
 

@@ -58,7 +58,9 @@ export class Readout {
     const rows = names.map((name) => {
       const row = element("tr", name === near ? "near" : ""), title = element("th"), swatch = element("span", "swatch");
       const found = values.map((one) => one.get(name) ?? []);
-      swatch.style.background = `var(--${found.find((lines) => lines.length)[0].colour})`;
+      const [first] = found.find((lines) => lines.length);
+      swatch.style.background = `var(--${first.colour})`;
+      swatch.dataset.dash = first.dash;
       title.append(swatch, name);
       row.append(title, ...found.map((lines) => element("td", "", said(lines, single))));
       return row;

@@ -109,7 +109,7 @@ export class Charts {
     if (!graph.data) return; // the page was left, and Dash has emptied the graph
     const told = answers.flatMap(([line, answer]) => linesOf(answer, "").filter((one) => wanted(one, line)).map((one) => [line, answer, one]));
     const made = told.flatMap(([line, answer, one], at) =>
-      traces(one, { name: nameOf(line, one.labels), at, width: answer.fold ? answer.step_ms : 0, scale: chart.scale, unit: chart.unit }));
+      traces(one, { name: nameOf(line, one.labels), at, dashed: line.dashed, width: answer.fold ? answer.step_ms : 0, scale: chart.scale, unit: chart.unit }));
     // Grounds below all lines.
     made.sort((a, b) => Boolean(b.meta.ground) - Boolean(a.meta.ground));
     graph.data.splice(0, graph.data.length, ...made);
@@ -137,7 +137,7 @@ export class Charts {
     chart.keys = text;
     chart.box.querySelector(".keys").replaceChildren(
       ...lines.map((one) => {
-        const key = element("span", "legend"), swatch = element("span", "swatch");
+        const key = element("span", "legend"), swatch = element("span", one.line.dash === "solid" ? "swatch" : "swatch dotted");
         swatch.style.background = `var(--${one.meta.colour})`;
         key.append(swatch, element("span", "", one.name));
         return key;

@@ -1,5 +1,6 @@
 // The map's other face: every node and reading as a table, for eyes and for screen readers.
 
+import { MARKS } from "./marks.js";
 import { element, makeCell, setAttribute, setCell, setText } from "./dom.js";
 
 const HEADS = {
@@ -48,7 +49,10 @@ export class NodeTable {
       link.href = "/node/" + encodeURIComponent(node.name);
       name.scope = "row";
       name.append(link);
-      line.append(name, element("td"), ...keys.map(() => {
+      const state = element("td", "state");
+      state.append(element("span", "mark"), element("span"));
+      state.firstChild.ariaHidden = "true";
+      line.append(name, state, ...keys.map(() => {
         const cell = element("td");
         cell.append(makeCell("cell"));
         return cell;
@@ -66,7 +70,8 @@ export class NodeTable {
   fill(index) {
     const node = this.state.message.nodes[index], line = this.lines[index];
     setAttribute(line, "data-level", node.level);
-    setText(line.children[1], node.text || node.state);
+    setText(line.children[1].firstChild, MARKS[node.level] ?? "");
+    setText(line.children[1].lastChild, node.text || node.state);
     node.cells.forEach((cell, at) => setCell(line.children[at + 2].firstChild, cell));
   }
 }

@@ -1,11 +1,11 @@
 // One tile per node in three densities: large up to 4, full up to 16, compact beyond.
 
+import { MARKS } from "./marks.js";
 import { element, makeCell, setAttribute, setCell, setText } from "./dom.js";
 
 const LABELS = {
   utilization: "util", power: "power", temperature: "temp", clock: "clock", headroom: "free", interconnect: "fabric",
 };
-const MARKS = { ok: "", idle: "", warning: "▲", critical: "■", unknown: "○", empty: "" };
 const SHOWN = {
   large: Object.keys(LABELS),
   full: ["utilization", "power", "temperature", "headroom", "interconnect"],

@@ -5,8 +5,8 @@ import { path, runs } from "../explore/draw.js";
 import { stamp } from "./paint.js";
 import { colour } from "./theme.js";
 
-const COLOURS = ["decode", "prefill", "util", "dim", "text"];
-const PATTERNS = ["solid", "dot"];
+const COLOURS = ["decode", "prefill", "util", "series-5", "series-6", "series-7", "text", "dim"];
+const PATTERNS = ["solid", "dot"], DASHED = "6px,6px";
 const GROUND = 0.18;
 
 // {x, y}: the points of several parts, nulls between them.
@@ -24,8 +24,8 @@ export function outline(line, run, width) {
 const scaled = ({ x, y }, scale) => ({ x, y: y.map((value) => value && value * scale) });
 
 // Traces of one line (as `linesOf` has it): the ground of its bins, where they span something, and the line itself.
-// at: its place among the lines of the chart; width: of bins, 0 of samples.
-export function traces(line, { name, at, width, scale, unit }) {
+// at: its place among the lines of the chart; dashed: another line may lie below it; width: of bins, 0 of samples.
+export function traces(line, { name, at, dashed = false, width, scale, unit }) {
   const all = runs(line, [-Infinity, Infinity], width), hue = COLOURS[at % COLOURS.length];
   const common = { type: "scatter", mode: "lines", connectgaps: false, meta: { colour: hue } };
   const ground = line.low && {
@@ -34,7 +34,7 @@ export function traces(line, { name, at, width, scale, unit }) {
   };
   const own = {
     ...common, ...scaled(parted(all.map((run) => path(line, run, width))), scale), name,
-    line: { width: 1.3, dash: PATTERNS[Math.floor(at / COLOURS.length) % PATTERNS.length], color: colour(hue) },
+    line: { width: 1.3, dash: dashed ? DASHED : PATTERNS[Math.floor(at / COLOURS.length) % PATTERNS.length], color: colour(hue) },
     hovertemplate: `%{y:.4~g} ${unit}`,
   };
   return ground ? [ground, own] : [own];
