@@ -19,7 +19,7 @@ from pipeline.config import CollectorConfig
 from pipeline.deployments import DEPLOYMENT_FACT, MODEL_FACTS, EngineId, group, model_in
 from pipeline.evidence import Evidence
 from pipeline.inbox import Asked
-from pipeline.judge import Judge, phase_series, surroundings
+from pipeline.judge import MOST_MODELS, Judge, phase_series, surroundings, unwatched
 from pipeline.lookout import Lookout
 from pipeline.notify.teller import Spoken, Teller
 from pipeline.reads import why_missing
@@ -50,6 +50,7 @@ READ_FACT = "events_read"
 NOTED = frozenset({READ_FACT, STARTED_FACT, OWN_FACT})
 """What the collector notes of a target by itself."""
 NO_RULES = "rules of alerts cannot be worked out; see the log"
+TOO_MANY = "its page names {} models; what the first {} do is followed"
 NO_WORDS = "it cannot be worked out who is told of alerts; see the log"
 MOST_TOKENS = 1e12
 MOST_AGE_MS = 30 * 86_400_000.0
@@ -252,6 +253,11 @@ class Hub:
             self.note_event(cluster.CLUSTER_TARGET, "defect", what, now_ms)
             self._defects.add(what)
 
+    def _told_once(self, target: str, what: str, now_ms: int) -> None:
+        if f"{target}: {what}" not in self._defects:
+            self._defects.add(f"{target}: {what}")
+            self.note_event(target, "engine", what, now_ms)
+
     def _tell(self, tick: int, raised: Raised) -> Spoken:
         """Who is told what of alerts. A defect in it costs no sample."""
         alarms = self.alarms
@@ -296,6 +302,8 @@ class Hub:
     def _with_phases(self, sample: Sample, judgements: Mapping[EngineId, Judgement]) -> tuple[Series, ...]:
         known = self._layouts.get(sample.target)
         if known is None or known[0] is not sample.series:
+            if left := unwatched(sample.layout):
+                self._told_once(sample.target, TOO_MANY.format(left + MOST_MODELS, MOST_MODELS), sample.tick)
             known = (sample.series, (*sample.series, *(phase_series(one) for one in judgements)))
             self._layouts[sample.target] = known
         return known[1]

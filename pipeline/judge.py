@@ -32,18 +32,33 @@ READS: dict[str, Metric] = {
     "prompt_seconds": engine.PREFILL_SECONDS_BUSY,
     "running": engine.REQUESTS_RUNNING,
 }
+WANTED = frozenset({metric.name for metric in READS.values()} | {engine.SLEEP_STATE.name})
+MOST_MODELS = 32
+"""Models of one page that are followed; real servers name one, gateways in front of several a handful."""
 
 Places = dict[EngineId, dict[str, int]]
 
 
 def places(layout: Layout) -> Places:
-    """Where a layout holds what the judge reads: {engine: {metric name: position}}."""
-    wanted = {metric.name for metric in READS.values()} | {engine.SLEEP_STATE.name}
+    """Where a layout holds what the judge reads: {engine: {metric name: position}}.
+
+    Of a page that names more models than `MOST_MODELS`, those that come first: each is a deployment with runs, and a
+    page that makes names up would cost every tick of all others.
+    """
     found: Places = {}
+    models: set[str] = set()
     for position, series in enumerate(layout.series):
-        if series.metric in wanted:
-            found.setdefault(engine_of(series), {})[series.metric] = position
+        one = engine_of(series)
+        if series.metric in WANTED and (one.model in models or len(models) < MOST_MODELS):
+            models.add(one.model)
+            found.setdefault(one, {})[series.metric] = position
     return found
+
+
+def unwatched(layout: Layout) -> int:
+    """How many models of a page are not followed."""
+    named = {series.label("model") or "" for series in layout.series if series.metric in WANTED}
+    return max(len(named) - MOST_MODELS, 0)
 
 
 def engine_reading(

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import numpy as np
 import pytest
 
 from collectors.scrape.text import PageReader
 from pipeline.deployments import EngineId
 from pipeline.ingest import Ingest
-from pipeline.judge import Judge, engine_reading, phase_series, places, surroundings
+from pipeline.judge import Judge, engine_reading, phase_series, places, surroundings, unwatched
 from pipeline.recorded import Prefills
 from pipeline.window import Window
+from storage.store import open_store
 from telemetry import catalog
 from telemetry.catalog import engine, gpu, network
 from telemetry.model import Metric, Series, part
 from telemetry.phases import Judgement, Phase, Surroundings
+from tests.pipeline.stage import Stage
 from tests.scrape.recordings import pages
 
 KIMI = EngineId("head", "0", "moonshotai/Kimi-K3")
@@ -140,6 +144,35 @@ def test_places_are_found_by_engine() -> None:
     assert set(found) == {EngineId("head", "0", "m"), EngineId("head", "1", "m")}
     assert [page.raw[where["requests_running"]] for _, where in sorted(found.items())] == [1.0, 2.0]
     assert all(set(where) == {"requests_running"} for where in found.values())
+
+
+def named(count: int) -> bytes:
+    line = 'vllm:num_requests_running{{engine="{}",model_name="m{}"}} 1\n'
+    lines = [line.format(number % 2, number) for number in range(count)]
+    more = 'vllm:num_requests_running{engine="9",model_name="m0"} 1\nvllm:num_preemptions_total{model_name="x"} 1\n'
+    return "".join([*lines, more]).encode()
+
+
+@pytest.mark.parametrize(("count", "followed", "left"), [(3, 3, 0), (32, 32, 0), (33, 32, 1), (300, 32, 268)])
+def test_a_page_that_makes_models_up_does_not_cost_all_others(count: int, followed: int, left: int) -> None:
+    layout = PageReader("head").read(named(count)).layout
+    found = places(layout)
+    assert {one.model for one in found} == {f"m{number}" for number in range(followed)}
+    assert EngineId("head", "9", "m0") in found, "another engine of a model that is followed"
+    assert unwatched(layout) == left
+
+
+def test_that_models_are_not_followed_is_told_once(stage: Stage) -> None:
+    async def story(stage: Stage) -> None:
+        stage.status, stage.body = 200, named(40)
+        for second in range(1, 4):
+            await stage.tick(second)
+        assert len(stage.sampler.hub.deployments()) == 32
+
+    stage.play(story)
+    with closing(open_store(str(stage.path), writer=False, now_ms=0)) as store:
+        told = [one.text for one in store.events(0, 2**60) if one.kind == "engine"]
+    assert told == ["its page names 40 models; what the first 32 do is followed"]
 
 
 def test_a_silent_target_is_not_known_to_do_anything() -> None:
