@@ -76,12 +76,14 @@ def _running(scene: Scene, phases: Frame, row: int) -> Running:
 
 
 def _since(scene: Scene, phases: Frame, row: int) -> float:
-    """When the prefill began: the last tick at which a token moved or no request ran, as the judge of phases has it.
+    """When the prefill began: the last tick at which a token moved or no request ran, as the judge of phases has it;
+    the first reading after a restart or a gap where that is later, for what ran before is not what runs now.
 
     Where nothing of that is to be seen in the shown time: the first tick of the unbroken stretch of being so.
     """
     series = phases.series[row]
     found = [_last_moved(scene, metric, series) for metric in MOVING]
+    found += [_restarted(scene, series), _looked_again(phases, row)]
     running = _samples(scene, engine.REQUESTS_RUNNING, series)
     if running is not None and (running[1] == 0).any():
         found.append(float(running[0][running[1] == 0][-1]))
@@ -98,6 +100,20 @@ def _last_moved(scene: Scene, metric: Metric, like: Series) -> float | None:
         return None
     moved = np.flatnonzero(np.diff(samples[1]) > 0)
     return float(samples[0][moved[-1] + 1]) if len(moved) else None
+
+
+def _restarted(scene: Scene, like: Series) -> float | None:
+    """First reading of the target since its last restart; None where there was none."""
+    rows = [row for row, series in enumerate(scene.engines.series) if series.target == like.target]
+    broken = np.flatnonzero(np.asarray(scene.engines.breaks[rows].any(axis=0)))
+    return float(scene.engines.ticks[broken[-1]]) if len(broken) else None
+
+
+def _looked_again(phases: Frame, row: int) -> float | None:
+    """First reading after the last gap; None where there was none."""
+    ticks = phases.ticks[~np.isnan(phases.values[row])]
+    gaps = np.flatnonzero(np.diff(ticks) > phases.gap_ms[row])
+    return float(ticks[gaps[-1] + 1]) if len(gaps) else None
 
 
 def _stretch(phases: Frame, row: int) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 
 from dashboard.live import current
 from dashboard.live.cells import Cell, cell, unknown, words
-from dashboard.live.prefill import running_text
+from dashboard.live.prefill import running, running_text
 from dashboard.live.reasons import idle, reason
 from dashboard.live.scene import SHOWN_MS, WINDOWS_MS, Scene
 from dashboard.live.sentence import BUSIEST
@@ -84,6 +84,13 @@ def no_tokens(scene: Scene, window_ms: float) -> str:
     return reason(scene, engine.GENERATION_TOKENS, otherwise=told)
 
 
+def _no_prefill(scene: Scene) -> str:
+    """Why there is no throughput of prefills: what runs now is counted once it has ended."""
+    if running(scene) is not None:
+        return "the prefill that runs counts once it has ended"
+    return idle(scene, "no prefill in 5 m", quotients.PREFILL_TPS.window_s, engine.PROMPT_TOKENS)
+
+
 def speed_cells(scene: Scene) -> dict[str, Cell]:
     """decode.*, prefill.*, requests.* and phase."""
     waiting = reason(scene, engine.REQUESTS_WAITING)
@@ -100,7 +107,7 @@ def speed_cells(scene: Scene) -> dict[str, Cell]:
             reason(
                 scene,
                 engine.PROMPT_TOKENS,
-                otherwise=idle(scene, "no prefill in 5 m", quotients.PREFILL_TPS.window_s, engine.PROMPT_TOKENS),
+                otherwise=_no_prefill(scene),
             ),
         ),
         "prefill.now": prefill_now(scene),

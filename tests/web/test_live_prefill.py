@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from telemetry.catalog import engine
+from telemetry.catalog import cluster, engine
 from tests.web.conftest import MakeWeb, MakeWorld
-from tests.web.world import HEAD, World
+from tests.web.world import DEPLOYMENT, HEAD, World
 
 PREFILL = [
     ("since the last token", [], "prefilling, 20.0 s"),
@@ -103,3 +103,54 @@ def test_an_idle_engine_is_not_waited_for(make_world: MakeWorld, make_web: MakeW
     message = make_web(world).step()
     assert message["cells"]["why"] == ["nothing is decoded now", "", "ok", ""]
     assert {row["level"] for row in message["why"]} <= {"ok", "unknown"}, "silence is nobody's fault yet"
+
+
+RAN_ON = "prefilling, 15.0k tokens so far, 15.0 s"
+
+
+@pytest.mark.parametrize("outage", ["restart", "gap", "both"])
+def test_a_restart_and_a_gap_begin_a_prefill_anew(make_world: MakeWorld, make_web: MakeWeb, outage: str) -> None:
+    """The last token came at 10. At 45 the engine answers anew: what filled the cache before is of no prefill now."""
+    world = make_world()
+    prefilling(world, 10)
+    world.set(HEAD, engine.KV_CACHE_USAGE, lambda number: 0.1 + 0.001 * number)
+    if outage != "restart":
+        world.away(HEAD, 30, 44)
+    world.run(0, 60)
+    if outage != "gap":
+        world.restart(HEAD, engine.PROMPT_TOKENS, 45)
+    message = make_web(world).step()
+    assert message["cells"]["prefill.now"][0] == RAN_ON
+    assert message["sentence"]["text"] == f"Serving Kimi-K3 on 4 nodes · {RAN_ON}"
+    assert message["cells"]["why"][0] == "no token for 15.0 s with 3 requests running"
+
+
+def test_a_restart_before_the_last_token_begins_nothing(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    world = make_world()
+    prefilling(world, 40)
+    world.away(HEAD, 20, 25)
+    world.run(0, 60)
+    world.restart(HEAD, engine.PROMPT_TOKENS, 26)
+    assert make_web(world).step()["cells"]["prefill.now"][0] == "prefilling, 20.0 s"
+
+
+def test_a_reading_that_is_late_is_no_gap(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    world = make_world()
+    prefilling(world, 40)
+    world.away(HEAD, 50, 50)
+    world.run(0, 60)
+    assert make_web(world).step()["cells"]["prefill.now"][0] == "prefilling, 20.0 s"
+
+
+def test_a_prefill_that_runs_is_not_said_to_be_none(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    """For five minutes no prefill has ended: one has been running meanwhile, or none."""
+    for running, said in ((3.0, "the prefill that runs counts once it has ended"), (0.0, "no prefill in 5 m")):
+        world = make_world(nodes=1)
+        prefilling(world, 10)
+        world.set(HEAD, engine.REQUESTS_RUNNING, lambda number, now=running: now if number else 0.0)  # type: ignore[misc]
+        if not running:
+            world.set(HEAD, engine.ENGINE_PHASE, lambda _number: 1.0)
+        for one in (cluster.PREFILL_TOKENS, cluster.PREFILL_SECONDS):
+            world.set(DEPLOYMENT, one, lambda _number: 0.0)
+        world.run(0, 330)
+        assert make_web(world).step()["cells"]["prefill.throughput"][3] == said
