@@ -17,6 +17,7 @@ from storage.plan import Wanted, make_plan
 from storage.sealed import CLOCK, parts
 from telemetry.counters import FROM_ZERO
 from telemetry.frame import Floats, Ints
+from telemetry.grid import together
 from telemetry.model import Series
 from telemetry.summary import HOUR_MS, Summaries, hour_of
 
@@ -124,10 +125,8 @@ def _chosen(series: Sequence[Series], hours: Ints, arrays: Floats) -> Summaries:
     kept = np.flatnonzero(there.any(axis=0))
     rows = np.flatnonzero(there.any(axis=1)).tolist()
     order = sorted(rows, key=lambda at: (series[at].target, series[at].metric, series[at].labels))
-    inside: slice | Ints = kept
-    if len(kept) and kept[-1] - kept[0] + 1 == len(kept):
-        inside = slice(int(kept[0]), int(kept[-1]) + 1)
-    chosen = [arrays[place][order][:, inside] for place in range(len(COLUMNS))]
+    inside, mine = together(kept), together(np.array(order, dtype=np.intp))
+    chosen = [arrays[place][mine][:, inside] for place in range(len(COLUMNS))]
     return Summaries(
         hours[inside], tuple(series[at] for at in order), **dict(zip(COLUMNS.values(), chosen, strict=True))
     )
