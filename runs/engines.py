@@ -119,7 +119,7 @@ def load(
 ) -> Engines:
     """Read the engines of a subject. before: last readings before the start, by target. readings: as of `slices`."""
     start, end, targets = subject.start_ms, subject.end_ms, subject.targets
-    found = Engines(Extent(start, end), Watch(start, end), Rates(start, end))
+    found = Engines(Extent(start, end), Watch(start, end), Rates(start))
     own = names((cluster.SCRAPE_SECONDS,))
     cut = slices(start, end, len(targets), readings)
     for piece in pieces(reader, names(SAMPLES), cut, targets, lambda one: subject.owns(one) or one.metric in own):

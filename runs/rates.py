@@ -78,7 +78,6 @@ class Rates:
     no window can be measured."""
 
     start_ms: int
-    end_ms: int
     median: Median = field(default_factory=Median)
     peak: float = float("nan")
     peak_short: float = float("nan")
@@ -104,5 +103,4 @@ class Rates:
         found = ratios.evaluate(DECODE_TPS, tokens, lambda _: (), window_s * 1000.0)
         line = np.where(silent, np.nan, found.get((), np.full(len(tokens.ticks), np.nan)))
         first = self.start_ms if self._first_ms is None else self._first_ms
-        candidate = (tokens.ticks - window_s * 1000.0 >= first) & (tokens.ticks <= self.end_ms)
-        return np.where(candidate, line, np.nan)
+        return np.where(tokens.ticks - window_s * 1000.0 >= first, line, np.nan)

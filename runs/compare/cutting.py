@@ -90,7 +90,7 @@ class _Made:
             self._width = self._wide(max(frame.gap_ms.tolist(), default=self.longest_ms))
         self._telling.add(frame)
         if self._first_ms != self._first_ms:
-            self._first_ms = _first_token(piece, away, self.start_ms)
+            self._first_ms = _first_token(frame, away, self.start_ms)
         ends = self._in(piece)
         begins = _begins(frame.ticks, ends, self._newest_ms)
         lines = _counted(frame, away, ends, begins, self._width) | _load(frame, away, ends, begins)
@@ -128,14 +128,12 @@ def _counted(frame: Frame, away: Bools, ends: Ints, begins: Ints, width: float) 
     return found
 
 
-def _first_token(piece: Piece, away: Bools, start_ms: int) -> float:
+def _first_token(frame: Frame, away: Bools, start_ms: int) -> float:
     """The first reading after the start that shows more output tokens than the one before; NaN of none."""
-    tokens, ticks = _held(piece.frame, engine.GENERATION_TOKENS, away), piece.frame.ticks
+    tokens = _held(frame, engine.GENERATION_TOKENS, away)
     known = np.flatnonzero(~np.isnan(tokens))
-    later = known[1:]
-    inside = (ticks[later] > start_ms) & (later >= piece.own.start) & (later < piece.own.stop)
-    grown = later[(np.diff(tokens[known]) > 0) & inside]
-    return float(ticks[grown[0]]) if len(grown) else np.nan
+    grown = known[1:][(np.diff(tokens[known]) > 0) & (frame.ticks[known[1:]] > start_ms)]
+    return float(frame.ticks[grown[0]]) if len(grown) else np.nan
 
 
 def _begins(ticks: Ints, ends: Ints, before_ms: float) -> Ints:

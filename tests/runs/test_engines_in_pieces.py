@@ -179,6 +179,21 @@ def test_a_piece_knows_what_stands_around_it() -> None:
     assert all(piece.frame.ticks[-1] >= piece.high_ms + LEAD_MS - 1000 for piece in found[3:-1])
 
 
+def test_tokens_every_eight_seconds_are_one_window_across_pieces() -> None:
+    """From 7, the last reading before the first increase, to 416: each tick from 10 on has a mean of 10 s."""
+    told = World(SECONDS, {engine(catalog.GENERATION_TOKENS): [8.0 * (second // 8) for second in range(SECONDS)]})
+    for found in both(told, 0, SECONDS - 1, {}):
+        assert entry(found, "speed.decode_median").count == 416 - 10 + 1
+        assert entry(found, "speed.decoding_seconds").count == 1
+        assert value(found, "speed.decoding_seconds") == 416 - 7
+
+
+def test_a_window_may_begin_at_the_reading_before_the_start() -> None:
+    told = World(61, {engine(catalog.GENERATION_TOKENS): ramp((60, 10.0))})
+    assert entry(told.summary(0.5, 30), "speed.decode_median").count == 30 - 10 + 1
+    assert entry(told.summary(0, 30), "speed.decode_median").count == 30 - 10 + 1
+
+
 def test_what_was_told_once_was_told() -> None:
     """The second engine is silent all along; the first says how many wait in its first minute, and no more then."""
     rows = {engine(catalog.REQUESTS_WAITING, name): [1.0] * 60 + [None] for name in ("head", "tail")}
@@ -187,10 +202,10 @@ def test_what_was_told_once_was_told() -> None:
     assert [(one.value, one.note) for one in found] == [(None, "1 gap of the engine, 410 s in all")] * 2
 
 
-def test_engines_that_are_read_rarely_in_pieces() -> None:
-    """Every 40 seconds: what is a gap is longer than a slice."""
+@pytest.mark.parametrize("slower", [{"head": 25, "tail": 40}, {"head": 70, "tail": 75}])
+def test_engines_that_are_read_rarely_in_pieces(slower: dict[str, int]) -> None:
+    """What is a gap is longer than a slice; at last even the time from reading to reading is."""
     told = World(SECONDS, lines(4), engines=BOTH)
-    slower = {"head": 25, "tail": 40}
     same(*both(told, 3, SECONDS - 1, slower))
     subject, source = told.subject(3), reader(told, slower)
     same_cells(cut(subject, source), cut(subject, source, FEW))
