@@ -26,11 +26,11 @@ def nobody() -> str:
         return f"http://127.0.0.1:{free.getsockname()[1]}"
 
 
-def play(path: Path, kind: TargetKind, url: str, seconds: range) -> None:
-    """A collector of one target, from one second to another."""
+def play(path: Path, kind: TargetKind, url: str, seconds: range, *beside: TargetConfig) -> None:
+    """A collector of one target, and others beside it, from one second to another."""
 
     async def run() -> None:
-        bench = Bench(path, [TargetConfig("one", url, kind)])
+        bench = Bench(path, [TargetConfig("one", url, kind), *beside])
         bench.clock.now_s = float(seconds[0])
         sampler, store = bench.open()
         for second in seconds:
@@ -42,12 +42,12 @@ def play(path: Path, kind: TargetKind, url: str, seconds: range) -> None:
     asyncio.run(run())
 
 
-def served(path: Path, kind: TargetKind, body: str, seconds: range) -> None:
+def served(path: Path, kind: TargetKind, body: str, seconds: range, *beside: TargetConfig) -> None:
     def answer(where: str) -> Answer:
         return (200, body.encode()) if where == "/metrics" else (404, b"")
 
     with serving(answer) as url:
-        play(path, kind, url, seconds)
+        play(path, kind, url, seconds, *beside)
 
 
 def fired(path: Path) -> list[str]:

@@ -101,3 +101,38 @@ def test_an_idle_engine_goes_away(tmp_path: Path, node: str, state: TargetState)
         closed = f"{gone}/metrics"
     with serving(answer) as url:
         assert asyncio.run(story(url)) is state
+
+
+@pytest.mark.parametrize(
+    ("seconds", "lost_at", "state"),
+    [(75, 70, TargetState.STOPPED), (45, 40, TargetState.REFUSED)],
+    ids=["a minute later", "within a minute"],
+)
+def test_an_engine_that_was_stopped_stays_so_when_a_node_is_lost(
+    tmp_path: Path, seconds: int, lost_at: int, state: TargetState
+) -> None:
+    """Within a minute the loss may be why it went."""
+    shown = {"engine": ENGINE, "node": node_page(50)}
+
+    def answer(where: str) -> tuple[int, bytes]:
+        key = where.strip("/").split("/")[0]
+        return (200, shown[key]) if key in shown else (404, b"")
+
+    async def story(url: str) -> TargetState:
+        engine = TargetConfig("head", f"{url}/engine", TargetKind.ENGINE)
+        bench = Bench(tmp_path / "store.db", [engine, TargetConfig("n1", f"{url}/node", TargetKind.NODE)])
+        sampler, store = bench.open()
+        for second in range(1, seconds + 10):
+            bench.clock.now_s = second
+            for gone in [place for place, when in enumerate((3, lost_at)) if when == second]:
+                await sampler.targets[gone]._client.close()
+                sampler.targets[gone]._client.url = closed
+            await sampler.tick(second)
+        await sampler.finish()
+        store.close()
+        return sampler.targets[0].health.verdict.state
+
+    with serving(answer) as gone:
+        closed = f"{gone}/metrics"
+    with serving(answer) as url:
+        assert asyncio.run(story(url)) is state

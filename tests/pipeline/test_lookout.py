@@ -38,3 +38,21 @@ def test_an_engine_that_is_silent_stays_where_it_was() -> None:
     watching = lookout()
     watching.members({"K3": [ONE]})
     assert watching.members({}).engines == {("head", "0", "K3"): "K3"}
+
+
+def test_nodes_are_of_the_deployment_in_whose_runs_they_took_part() -> None:
+    watching = lookout()
+    watching.evidence = {"K3": frozenset({"a"}), "Qwen": frozenset({"b"})}
+    assert watching.members({"K3": [ONE], "Qwen": [OTHER]}).nodes == {"a": "K3", "b": "Qwen"}
+    assert watching.members({}).nodes == {"a": "K3", "b": "Qwen"}, "also while nothing answers"
+    assert watching.nodes_near("head") == ["a"]
+    assert watching.nodes_near("other") == ["b"]
+    assert watching.nodes_near("unheard") == ["a", "b"], "where nothing is known of its nodes, all"
+
+
+def test_of_an_engine_that_was_two_deployments_the_later_counts() -> None:
+    for facts in (("K3", 1), ("Qwen", 2)), (("Qwen", 2), ("K3", 1)):
+        watching = lookout()
+        for name, since_ms in facts:
+            watching.fact("head", f"deployment.{name}", name, since_ms)
+        assert watching.members({}).servers == {"head": "Qwen"}

@@ -1,0 +1,103 @@
+"""What was told live is what a replay of the same minutes says: over silences, and of engines that never served."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from alerts.replay import replay
+from alerts.rulebook import Rulebook
+from pipeline import sampler as sampling
+from pipeline.config import TargetConfig, TargetKind
+from pipeline.past import StoredPast
+from storage.errors import StoreBusy
+from storage.store import open_store
+from telemetry.catalog import memory
+from tests.pipeline.served import serving
+from tests.pipeline.stage import PAGE, Stage
+from tests.pipeline.test_before_left import ENGINE, NODE, nobody, play, served
+
+Fired = list[tuple[tuple[str, ...], int]]
+
+
+def both(path: Path, name: str, until_ms: int) -> tuple[Fired, Fired]:
+    """(instance, instant) of what fired live, and of what a replay says."""
+    store, rule = open_store(str(path), writer=False, now_ms=0), Rulebook({}).rules[name]
+    live = sorted((one.key, one.fired_ms) for one in store.alerts() if one.rule == name)
+    past = StoredPast(store, rule, 0, until_ms)
+    found = sorted((one.key, one.fired_ms) for one in replay(rule, past, past.hold_ms).fired)
+    store.close()
+    return live, found
+
+
+def test_what_happened_while_a_node_was_silent_is_told_when_it_is_back(tmp_path: Path) -> None:
+    stage = Stage(tmp_path / "store.db", TargetKind.NODE)
+    stage.settings = {"interval_s": 10.0}
+
+    def kills(count: int) -> None:
+        stage.status, stage.body = 200, f"tachograph_{memory.OOM_KILLS.name} {count}\n".encode()
+
+    async def story(stage: Stage) -> None:
+        for second in range(10, 510, 10):
+            if second < 110:
+                kills(3)
+            elif second < 410:
+                stage.status = 500
+            else:
+                kills(4)
+            await stage.tick(second)
+
+    stage.play(story)
+    live, found = both(stage.path, "oom_kill", 600_000)
+    assert [key for key, _ in live] == [("one",)]
+    assert 410_000 <= live[0][1] <= 450_000, "a node that fails is asked more rarely"
+    assert found == live
+
+
+def test_an_engine_that_never_served_is_not_missed_in_the_past_either(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with serving(lambda where: (200, NODE.format(0).encode()) if where == "/metrics" else (404, b"")) as url:
+        beside = TargetConfig("node", url, TargetKind.NODE)
+        play(path, ENGINE, nobody(), range(1, 60), beside)
+        served(path, ENGINE, PAGE.format(tokens=5, running=2, start=100), range(60, 70), beside)
+        play(path, ENGINE, nobody(), range(71, 110), beside)
+    live, found = both(path, "engine_unreachable", 200_000)
+    assert [key for key, _ in live] == [("one",)]
+    assert found == live
+
+
+class Disk:
+    """A clock that runs while the store takes nothing."""
+
+    now_s = 0.0
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+
+def test_a_collector_that_cannot_write_says_so_afterwards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage, disk = Stage(tmp_path / "store.db", TargetKind.NODE), Disk()
+    monkeypatch.setattr(sampling, "time", disk)
+
+    async def story(stage: Stage) -> None:
+        stage.status, stage.body = 200, f"tachograph_{memory.OOM_KILLS.name} 0\n".encode()
+        store = stage.sampler.writer.store
+        commit = store.commit
+
+        def refuse(*_: object) -> None:
+            raise StoreBusy("busy")
+
+        for second in range(1, 60):
+            disk.now_s = float(second)
+            monkeypatch.setattr(store, "commit", refuse if 20 <= second < 40 else commit)
+            await stage.tick(second)
+            await stage.sampler.written()
+
+    stage.play(story)
+    store = open_store(str(stage.path), writer=False, now_ms=0)
+    (alert,) = store.alerts()
+    store.close()
+    assert (alert.rule, alert.fired_ms // 1000) == ("collector_silent", 31)
+    assert alert.ended_ms == 51_000
+    assert alert.message == "the cluster: nothing was committed for 11.0 s, limit 10 s"
