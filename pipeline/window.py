@@ -223,11 +223,14 @@ def _assemble(
     series = tuple(one for _, _, rows in picked for one in rows)
     values, at_ms = np.empty((len(series), len(ticks))), np.empty((len(series), len(ticks)))
     gap_ms = np.empty(len(series))
+    recorded = max(
+        DEFAULT_INTERVAL_MS, min(intervals.values(), default=0)
+    )  # see `storage.history.gaps`
     first = 0
     for target, cut, rows in picked:
         mine = slice(first, first + len(rows))
         first += len(rows)
-        gap_ms[mine] = NOMINAL_PER_GAP * intervals.get(target, DEFAULT_INTERVAL_MS)
+        gap_ms[mine] = NOMINAL_PER_GAP * intervals.get(target, recorded)
         if rows and even and len({id(block.series) for block, _, _ in cut}) == 1:
             _fill_evenly(cut, plans.of(cut[0][0].series, metrics)[0], values[mine], at_ms[mine])
         elif rows:

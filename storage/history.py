@@ -123,6 +123,11 @@ def _breaks(steps: Sequence[tuple[int, int, str]], values: Floats) -> Bools:
 
 
 def gaps(connection: Connection, targets: Sequence[str]) -> Floats:
-    """What is a gap of each of these targets, by its present interval: float64[target], milliseconds."""
-    known = {name: NOMINAL_PER_GAP * interval for name, interval in fetched(connection, INTERVALS)}
-    return np.array([known.get(target, NOMINAL_PER_GAP * NOMINAL_MS) for target in targets])
+    """What is a gap of each of these targets, by its present interval: float64[target], milliseconds.
+
+    What the collector records of the cluster and of deployments has none: it is written with every tick, and so as
+    often as the target that is read most often.
+    """
+    known: dict[str, float] = dict(iter(fetched(connection, INTERVALS)))
+    other = max(NOMINAL_MS, min(known.values(), default=0.0))
+    return NOMINAL_PER_GAP * np.array([known.get(target, other) for target in targets])

@@ -239,13 +239,23 @@ def test_intervals_decide_what_a_gap_is() -> None:
     window = Window(60_000)
     add(window, "a", 1000, {A_TOKENS: 1, A_RUNNING: 1})
     add(window, "b", 1000, {B_TOKENS: 1})
-    window.set_intervals({"b": 4000})
+    window.set_intervals({"a": 1000, "b": 4000})
     frame = window.frame([TOKENS, RUNNING])
     assert dict(zip(frame.series, frame.gap_ms.tolist(), strict=True)) == {
         A_TOKENS: 2500.0,
         A_RUNNING: 2500.0,
         B_TOKENS: 10_000.0,
     }
+
+
+@pytest.mark.parametrize(("intervals", "gap_ms"), [({}, 2500.0), ({"b": 4000}, 10_000.0), ({"b": 500}, 2500.0)])
+def test_what_is_recorded_is_as_often_as_the_target_that_is_read_most(intervals: dict[str, int], gap_ms: float) -> None:
+    window = Window(60_000)
+    add(window, "a", 1000, {A_TOKENS: 1})
+    add(window, "b", 1000, {B_TOKENS: 1})
+    window.set_intervals(intervals)
+    frame = window.frame([TOKENS])
+    assert dict(zip(frame.series, frame.gap_ms.tolist(), strict=True))[A_TOKENS] == gap_ms
 
 
 def test_a_frame_does_not_change_when_rows_come_later() -> None:

@@ -175,10 +175,17 @@ def test_a_restart_of_a_series_that_is_not_wanted(store: Store) -> None:
 
 
 def test_gaps_follow_the_interval_of_the_target(store: Store) -> None:
-    write(store, "a", ["x"], {0: [1]})
-    write(store, "b", ["x"], {0: [1]})
-    store.commit(Batch(targets=[TargetRow("b", "engine", "", 4000, "idle", "", NOW, NOW)]), NOW)
-    assert store.frame(["x"], None, NOW, END).gap_ms.tolist() == [2500.0, 10_000.0]
+    for target in ("a", "b", "cluster"):
+        write(store, target, ["x"], {0: [1]})
+    assert store.frame(["x"], None, NOW, END).gap_ms.tolist() == [2500.0] * 3
+
+    def read_every(target: str, interval_ms: int) -> list[float]:
+        store.commit(Batch(targets=[TargetRow(target, "engine", "", interval_ms, "idle", "", NOW, NOW)]), NOW)
+        return store.frame(["x"], None, NOW, END).gap_ms.tolist()
+
+    assert read_every("b", 4000) == [10_000.0, 10_000.0, 10_000.0], "what is recorded comes with every tick"
+    assert read_every("a", 3000) == [7500.0, 10_000.0, 7500.0]
+    assert read_every("a", 500) == [1250.0, 10_000.0, 2500.0]
 
 
 def test_a_reader_sees_layouts_that_came_after_its_last_frame(store: Store, opened: Callable[..., Store]) -> None:
