@@ -10,7 +10,7 @@ Gap = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """One target over a stretch. expected: ticks by its present interval. gaps: (from, to) in milliseconds.
+    """One target over a stretch. expected: readings, by the interval at each. gaps: (from, to) in milliseconds.
 
     restarts: instants at which a counter began anew.
     """

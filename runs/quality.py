@@ -11,9 +11,13 @@ from telemetry.model import Unit
 
 PRESENT = Number("ticks_present", "Readings", Unit.COUNT, "Readings of the target in the stretch.")
 EXPECTED = Number(
-    "ticks_expected", "Readings expected", Unit.COUNT, "Length of the stretch ∕ the target's present interval, and one."
+    "ticks_expected",
+    "Readings expected",
+    Unit.COUNT,
+    "Readings that came, and those missing between them and at the edges, by the interval at which the target was read "
+    "at the time.",
 )
-SHARE = Number("ticks_share", "Share of readings", Unit.RATIO, "Readings ∕ those expected, not above 1.")
+SHARE = Number("ticks_share", "Share of readings", Unit.RATIO, "Readings ∕ those expected.")
 GAPS = Number("gaps", "Gaps", Unit.COUNT, "Times in which the target gave no reading for more than 2.5 intervals.")
 GAP_SECONDS = Number("gap_seconds", "Time in gaps", Unit.SECONDS, "Length of the gaps together.")
 RESTARTS = Number("restarts", "Restarts", Unit.COUNT, "Times that the target's counters began anew.")
@@ -33,7 +37,7 @@ def section(stretch: Stretch) -> Section:
 
 
 def _of(one: Coverage, name: str) -> list[Entry]:
-    share = min(one.present / one.expected, 1.0) if one.expected else None
+    share = one.present / one.expected if one.expected else None
     return [
         PRESENT.entry(one.present, of=name),
         EXPECTED.entry(one.expected if one.expected else None, of=name, why="never read, so its interval is not known"),

@@ -11,13 +11,19 @@ from runs.coverage import Coverage, Gap
 from telemetry.counters import NOMINAL_PER_GAP
 from telemetry.frame import Bools, Floats, Frame
 
+RECENT = 2
+"""So many steps before one show at which interval a target was read by then, where that was shorter than the nominal
+one: an interval that follows what a page costs changes during a run, and its frame knows the longest alone."""
+
 
 @dataclass
 class _Seen:
-    """One target so far."""
+    """One target so far. expected: readings between the first and the last; steps_ms: the last steps between them."""
 
     gap_ms: float
     present: int = 0
+    expected: int = 0
+    steps_ms: list[float] = field(default_factory=list)
     first_ms: float | None = None
     last_ms: float | None = None
     gaps: list[Gap] = field(default_factory=list)
@@ -64,8 +70,17 @@ class Watch:
         whole = ((float(self.start_ms), float(self.end_ms)),) if length > 0 else ()
         if seen is None:
             return Coverage(target, 0, 0, whole, ())
-        expected = int(length // (seen.gap_ms / NOMINAL_PER_GAP)) + 1
-        return Coverage(target, seen.present, expected, self._gaps(seen), tuple(seen.restarts))
+        return Coverage(target, seen.present, self._expected(seen), self._gaps(seen), tuple(seen.restarts))
+
+    def _expected(self, seen: _Seen) -> int:
+        """Readings that there should be: those that came, and what is missing between them and at the edges."""
+        interval = seen.gap_ms / NOMINAL_PER_GAP
+        if seen.first_ms is None or seen.last_ms is None:
+            return int((self.end_ms - self.start_ms) // interval) + 1
+        now = min([interval, *seen.steps_ms])
+        return (
+            int((seen.first_ms - self.start_ms) // interval) + seen.expected + int((self.end_ms - seen.last_ms) // now)
+        )
 
     def _gaps(self, seen: _Seen) -> tuple[Gap, ...]:
         start, end = float(self.start_ms), float(self.end_ms)
@@ -86,6 +101,18 @@ def _read(frame: Frame, rows: Sequence[int], part: slice) -> Bools:
     return read
 
 
+def _due(seen: _Seen, steps: Floats) -> int:
+    """Readings that were due in steps from reading to reading, by the interval at each: at least one in each."""
+    known = [np.inf] * (RECENT - len(seen.steps_ms)) + seen.steps_ms
+    line = np.concatenate((known, steps))
+    seen.steps_ms = [one for one in line[-RECENT:].tolist() if one < np.inf]
+    interval = np.full(len(steps), seen.gap_ms / NOMINAL_PER_GAP)
+    if len(steps) and line.min() < interval[0]:
+        for back in range(RECENT + 1):
+            np.minimum(interval, line[back : back + len(steps)], out=interval)
+    return int(np.maximum(np.floor(steps / interval + 0.5), 1.0).sum())
+
+
 def _look(seen: _Seen, ticks: Floats) -> None:
     """Readings that follow those before."""
     if not len(ticks):
@@ -93,6 +120,7 @@ def _look(seen: _Seen, ticks: Floats) -> None:
     line = ticks if seen.last_ms is None else np.concatenate(([seen.last_ms], ticks))
     for place in np.flatnonzero(np.diff(line) > seen.gap_ms).tolist():
         seen.gaps.append((float(line[place]), float(line[place + 1])))
+    seen.expected += _due(seen, np.diff(line)) + (seen.last_ms is None)
     seen.present += len(ticks)
     seen.first_ms = float(line[0]) if seen.first_ms is None else seen.first_ms
     seen.last_ms = float(line[-1])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
 import pytest
 
 from runs.coverage import Coverage, touched
@@ -45,6 +48,41 @@ def test_lacks() -> None:
     assert value(found, "quality.restarts", "nodes") == 1
     assert value(found, "quality.gaps", "spark-01") == 1
     assert value(found, "quality.restarts", "spark-02") == 1
+
+
+def read_at(*seconds: float) -> Frame:
+    """The head, whose frame knows an interval of 2 s, read at these seconds."""
+    ticks = np.array([at(second) for second in seconds], dtype=np.int64)
+    line = ticks[np.newaxis].astype(float)
+    return Frame(ticks, (TOKENS,), line * 0, line, np.zeros(line.shape, dtype=bool), np.array([5000.0]))
+
+
+SLOWER = [*range(0, 60, 2), *range(60, 121)]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "end", "expected"),
+    [
+        (range(121), 120, 121),
+        (range(0, 121, 2), 120, 61),
+        (SLOWER, 120, len(SLOWER)),
+        ([one for one in range(121) if one not in (50, 51, 52)], 120, 121),
+        ([one for one in SLOWER if one not in (30, 32)], 120, len(SLOWER)),
+        ([*range(60), *range(60, 121, 2)], 120, 60 + 31 + 2),
+        (range(101), 120, 121),
+        (range(20, 121), 120, 10 + 101),
+        ([7], 7, 4),
+    ],
+    ids=["every 1 s", "every 2 s", "faster", "a gap", "in the slow part", "slower", "end", "start", "one"],
+)
+def test_readings_are_expected_by_the_interval_at_the_time(seconds: Sequence[int], end: int, expected: int) -> None:
+    """Faster than the nominal interval is no surplus. Where it gets slower, two readings are doubted that tell so."""
+    found = coverage(read_at(*seconds), at(0), at(end))
+    assert (found.present, found.expected) == (len(seconds), expected)
+    parts = Watch(at(0), at(end))
+    for low, high in ((0, 40), (41, 59), (60, 61), (62, end)):
+        parts.add(read_at(*seconds), at(low), min(at(high), at(end)))
+    assert parts.coverage("head").expected == expected
 
 
 def test_an_engine_that_was_never_read() -> None:
