@@ -87,7 +87,7 @@ def test_the_same_run_twice_has_the_same_words() -> None:
 @pytest.mark.parametrize("seed", [21, 22, 23])
 @pytest.mark.parametrize("make", [autocorrelated, wandering, from_recording])
 def test_other_seeds_promise_the_same(make: Make, seed: int) -> None:
-    """Of 600 intervals 570 hold the truth on average; fewer than 558 would be chance once in a hundred."""
+    """Of 200 intervals 190 hold the truth on average; fewer than 183 would be chance once in a hundred."""
     found = trials(make, 1.1, TRIALS, seed)
     assert sum(one.low is not None and one.high is not None and one.low <= 0.1 <= one.high for one in found) >= 183
     smallest = float(np.median([one.smallest for one in found if one.smallest]))

@@ -211,6 +211,15 @@ def test_engines_that_are_read_rarely_in_pieces(slower: dict[str, int]) -> None:
     same_cells(cut(subject, source), cut(subject, source, FEW))
 
 
+def test_cells_that_would_be_too_many_are_longer() -> None:
+    """Four of 420 seconds: what each is made of reaches back further than a piece does."""
+    told = World(SECONDS, lines(5), engines=BOTH)
+    subject, source = told.subject(), told.reader()
+    found = cut(subject, source, most=4)
+    assert (found.width_s, found.end_ms.tolist()) == (105.0, [at(105), at(210), at(315), at(420)])
+    same_cells(found, cut(subject, source, FEW, most=4))
+
+
 def test_no_more_requests_ran_than_in_the_stretch() -> None:
     """What was read in the minute before its start, and did not last into it, is not of it."""
     rows = {engine(catalog.REQUESTS_RUNNING): [9.0] * 50 + [2.0] * 50 + [1.0] * 20 + [5.0]}
