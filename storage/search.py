@@ -128,6 +128,9 @@ class Search:
 
     def _take_summary(self, found: Points, series: Iterable[int], start: int, end: int, *, newest: bool) -> None:
         """Of hours whose samples are gone, the first or last is left, at the hour's first or last reading."""
+        left = [number for number in series if number not in found]
+        if not left:
+            return
         tick, value = (CLOCK.last_tick, CHUNK.last) if newest else (CLOCK.first_tick, CHUNK.first)
         of = schema.series.c
         clock = (CLOCK.target == of.target) & (CLOCK.hour == CHUNK.hour)
@@ -140,7 +143,7 @@ class Search:
         )
         if not self._damaged:
             query = query.where(CLOCK.codec == FORGOTTEN)
-        for some in parts([number for number in series if number not in found]):
+        for some in parts(left):
             for number, hour, codec, at, last in self._connection.execute(query.where(CHUNK.series.in_(some))).all():
                 if codec == FORGOTTEN or self._is_damaged(number, hour):
                     found[number] = Point(at, float(at), last)
