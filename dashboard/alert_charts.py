@@ -43,13 +43,16 @@ NOTHING = "none"
 
 
 def frame_of(kept: Mapping[str, Any]) -> Frame:
-    """The samples that are kept with an alert. When a counter restarted is not kept."""
+    """The samples that are kept with an alert. Earlier versions did not keep when a counter restarted."""
     ticks = np.array(kept["t"], dtype=np.int64)
     series = tuple(Series(one["target"], one["metric"], tuple(sorted(one["labels"].items()))) for one in kept["series"])
     values = np.array([one["v"] for one in kept["series"]], dtype=np.float64).reshape(len(series), len(ticks))
     at_ms = np.where(np.isnan(values), np.nan, ticks.astype(np.float64))
     gaps = np.array([gap_of(ticks, row) for row in values])
-    return Frame(ticks, series, values, at_ms, np.zeros(values.shape, dtype=bool), gaps)
+    breaks = np.zeros(values.shape, dtype=bool)
+    for row, one in enumerate(kept["series"]):
+        breaks[row, list(one.get("breaks", ()))] = True
+    return Frame(ticks, series, values, at_ms, breaks, gaps)
 
 
 def gap_of(ticks: Ints, values: Floats) -> float:

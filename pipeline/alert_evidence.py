@@ -72,16 +72,15 @@ class Evidence:
 def gathered(store: Store, alert: Alert, rule: Rule | None) -> dict[str, Any]:
     """{start, end, t, series, cut, events, absences, facts, run}, of ten minutes before the alert fired to ten after.
 
-    t: instants of ticks; series: {metric, target, labels, of, v}, the rule's first, null where nothing is known; of is
-    "rule" or "beside". cut: whether there were more series.
+    t: instants of ticks; series: {metric, target, labels, of, v, breaks}: those of what the alert is about first, of
+    them and of others the rule's; null where nothing is known; of is "rule" or "beside"; breaks are places in t before
+    which a counter began anew. cut: whether there were more series.
     """
     start, end = alert.fired_ms - AROUND_MS, alert.fired_ms + AROUND_MS
     frame = store.frame(sorted(_metrics(rule)), None, start, end)
     asked = _asked(rule)
     rows = [row for row, series in enumerate(frame.series) if _belongs(series, alert, asked)]
-    rows.sort(
-        key=lambda row: (frame.series[row].metric not in asked, frame.series[row].metric, frame.series[row].target)
-    )
+    rows.sort(key=lambda row: _rank(frame.series[row], alert, asked))
     run = None if alert.run is None else store.run(alert.run)
     events = [
         {"t": one.at_ms, "target": one.target, "kind": one.kind, "text": one.text}
@@ -129,6 +128,11 @@ def _belongs(series: Series, alert: Alert, asked: frozenset[str]) -> bool:
     return series.metric in asked or everywhere
 
 
+def _rank(series: Series, alert: Alert, asked: frozenset[str]) -> tuple[object, ...]:
+    """Where a series stands: what is kept of many nodes must not leave out the one that it is about."""
+    return series.target != alert.owner, series.metric not in asked, series.metric, series.target, series.labels
+
+
 def _line(frame: Frame, row: int, asked: frozenset[str]) -> dict[str, Any]:
     series, values = frame.series[row], frame.values[row]
     shown: Sequence[float | None] = [None if np.isnan(value) else float(f"{value:.9g}") for value in values.tolist()]
@@ -138,4 +142,5 @@ def _line(frame: Frame, row: int, asked: frozenset[str]) -> dict[str, Any]:
         "labels": dict(series.labels),
         "of": "rule" if series.metric in asked else "beside",
         "v": shown,
+        "breaks": np.flatnonzero(frame.breaks[row]).tolist(),
     }

@@ -140,6 +140,14 @@ def test_counters_beside_are_drawn_by_what_they_grow_by_per_second() -> None:
     assert sent["lines"][0]["labels"] == {"target": "a", "cage": "p0", "function": "f0"}
 
 
+def test_no_rate_is_drawn_across_the_restart_of_a_counter() -> None:
+    tokens = series("rdma_transmit_bytes_total", [float(second * 10) for second in range(20)], rdma="r0")
+    whole = frame_of(kept(tokens))
+    assert not whole.breaks.any(), "of an earlier version"
+    broken = frame_of(kept({**tokens, "breaks": [12]}))
+    assert np.flatnonzero(broken.breaks[0]).tolist() == [12]
+
+
 def test_a_state_lasts_until_the_next_sample_and_as_long_as_rules_hold_it_where_that_lies_beyond_a_gap() -> None:
     values: list[float | None] = [0.0, 0.0, 1.0, None, None, None, None, 1.0, 0.0]
     found = next(one for one in charts(kept(series("gpu_reading_state", values)), of=RULES["gpu_lost"]) if one["spans"])

@@ -13,9 +13,10 @@ from alerts.record import Alert
 from alerts.rule import rules
 from pipeline.alert_evidence import AROUND_MS, KIND, LATE_MS, MOST_SERIES, Evidence, gathered
 from runs.model import Run
-from storage.records import Absence, Batch, Event, Fact, Row
+from storage.records import Absence, Batch, Event, Fact, Offset, Row
 from storage.store import Store, open_store
 from telemetry.catalog import cluster, engine, gpu, host, network
+from telemetry.counters import Step
 from telemetry.model import Series
 from telemetry.summary import HOUR_MS
 
@@ -72,8 +73,8 @@ def test_ten_minutes_before_and_after(store: Store) -> None:
     )
     assert [(one["target"], one["metric"], one["of"]) for one in found["series"]] == [
         ("a", "gpu_temperature_celsius", "rule"),
-        ("deployment/k3", "deployment_requests_running", "beside"),
         ("a", "gpu_power_watts", "beside"),
+        ("deployment/k3", "deployment_requests_running", "beside"),
         ("head", "requests_running", "beside"),
     ]
     assert found["series"][0]["v"] == [0.0] * 121
@@ -110,6 +111,24 @@ def test_it_is_kept_once_the_time_is_over_and_outlives_the_samples(store: Store)
     store.forget(START + HOUR_MS)
     assert store.forgotten(START, START + HOUR_MS)
     assert len(store.alert_parts(1)[KIND]["series"]) == 4
+
+
+def test_of_many_nodes_the_one_that_it_is_about_is_kept_whole(store: Store) -> None:
+    """A rule that compares a node with its peers reads more than is kept."""
+    gpus = tuple(Series("z", gpu.GPU_UTILIZATION.name, (("gpu", str(number)),)) for number in range(MOST_SERIES))
+    tokens = Series("z", network.RDMA_TRANSMIT.name, (("rdma", "r0"),))
+    beside = tuple(Series("b", gpu.GPU_UTILIZATION.name, (("gpu", str(number)),)) for number in range(MOST_SERIES))
+    own = (*gpus[:3], tokens)
+    rows = [Row(FIRED + 5, "b", FIRED + 5, store.layout("b", beside), [1.0] * len(beside))]
+    rows += [Row(FIRED + s, "z", FIRED + s, store.layout("z", own), [1.0, 2.0, 3.0, s / 5]) for s in (5, 1005, 2005)]
+    steps = [Offset("z", tokens.metric, tokens.labels, FIRED + 1005, 0.0, Step.RESTART.value)]
+    store.commit(Batch(rows=rows, offsets=steps), START)
+    fired = replace(HOT, run=None, rule="straggler", key=("z", "0"))
+    found = gathered(store, fired, RULES["straggler"])["series"]
+    mine = [(one["metric"], one["of"]) for one in found if one["target"] == "z"]
+    assert mine == [("gpu_utilization_ratio", "rule")] * 3 + [("rdma_transmit_bytes_total", "beside")]
+    assert [one["target"] for one in found[:5]] == ["z"] * 4 + ["a"]
+    assert (found[3]["breaks"], found[0]["breaks"]) == ([len(found[3]["v"]) - 2], [])
 
 
 def test_many_series_are_cut(store: Store) -> None:
