@@ -39,7 +39,8 @@ def causes(
         found = _cause(alert, by_rule, rules, members, standings)
         if found is not None:
             direct[alert] = found
-    return {alert: _root(alert, direct) for alert in direct}
+    roots = {alert: _root(alert, direct) for alert in direct}
+    return {alert: root for alert, root in roots.items() if alert != root}
 
 
 def _cause(
@@ -82,8 +83,10 @@ def _touch(alert: Firing, cause: Firing, rules: Mapping[str, Rule], members: Mem
 
 
 def _root(alert: Firing, direct: Mapping[Firing, Firing]) -> Firing:
-    seen = {alert}
-    while (found := direct.get(alert)) is not None and found not in seen:
-        seen.add(found)
-        alert = found
-    return alert
+    """The end of a chain; where it goes in a circle the first of that by name, which is told."""
+    way = [alert]
+    while (found := direct.get(way[-1])) is not None:
+        if found in way:
+            return min(way[way.index(found) :])
+        way.append(found)
+    return way[-1]

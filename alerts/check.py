@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from alerts import expression as ex
 from alerts.expression import QUANTILES
 from alerts.places import Place
-from alerts.units import PER_SECOND, plain
+from alerts.units import BASES, Dimension, alike, name_of, product
 from telemetry.model import Kind, Scope, Unit
 from telemetry.percentiles import WINDOW_MS
 
 LONGEST_S = 30 * 86_400
 USUAL_S = 3600
+SHORTEST_S = 1.0
 COUNTERS = ("increase", "rate")
 GAUGES = ("min", "max", "usual")
 
@@ -65,30 +66,35 @@ def _reading(reading: ex.Reading) -> Iterator[str]:
         yield "a usual value needs a window of at least 1h"
     if reading.window_s > LONGEST_S:
         yield "a window is at most 30d"
+    if how != "now" and reading.window_s < SHORTEST_S:
+        yield f"a window is at least {SHORTEST_S:g}s: it has no two samples else"
 
 
-def unit_of(value: ex.Value) -> Unit | None:
-    """Unit of a value; None for a bare number, which takes that of what it meets."""
+def dimension_of(value: ex.Value) -> Dimension | None:
+    """Of a value; None for a bare number, which takes that of what it meets.
+
+    A product with a bare number keeps its dimension; a bare number over a value has the inverse of the value's."""
     match value:
         case ex.Number(_, unit):
-            return unit
+            return None if unit is None else BASES[unit]
         case ex.Reading():
-            unit = plain(value.metric.unit)
-            return PER_SECOND.get(unit, unit) if value.how == "rate" else unit
+            own = BASES[value.metric.unit]
+            return product(own, BASES[Unit.SECONDS], -1) if value.how == "rate" else own
         case ex.Peers(inner, _) | ex.Across(_, inner):
-            return unit_of(inner)
+            return dimension_of(inner)
         case ex.Count():
-            return Unit.COUNT
-        case ex.Arithmetic("+" | "-", left, right):
-            return unit_of(left) or unit_of(right)
-        case ex.Arithmetic("*", left, right):
-            units = [unit for unit in (unit_of(left), unit_of(right)) if unit not in (None, Unit.RATIO)]
-            return units[0] if len(units) == 1 else None
-        case ex.Arithmetic(_, left, right):
-            return unit_of(left) if unit_of(right) in (None, Unit.RATIO) else None
+            return BASES[Unit.COUNT]
+        case ex.Arithmetic(sign, left, right):
+            return _combined(sign, dimension_of(left), dimension_of(right))
+
+
+def _combined(sign: str, one: Dimension | None, other: Dimension | None) -> Dimension | None:
+    if sign in "+-" or one is other is None:
+        return other if one is None else one
+    return product(one or {}, other or {}, 1 if sign == "*" else -1)
 
 
 def _units(left: ex.Value, right: ex.Value, how: str) -> Iterator[str]:
-    one, other = unit_of(left), unit_of(right)
-    if one is not None and other is not None and plain(one) is not plain(other):
-        yield f"{one.value} may not be {how} {other.value}"
+    one, other = dimension_of(left), dimension_of(right)
+    if one is not None and other is not None and not alike(one, other):
+        yield f"{name_of(one)} may not be {how} {name_of(other)}"

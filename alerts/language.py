@@ -13,13 +13,14 @@ reading    is  metric  |  metric{label="text"}  |  mean(metric[60s]), likewise m
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
 from alerts import expression as ex
 from alerts.given import GIVEN
 from alerts.places import PLACES
-from alerts.tokens import LanguageError, Token, tokens
+from alerts.tokens import LanguageError, Token, TooMuchError, tokens
 from alerts.units import SPELLED, seconds_of
 from telemetry import catalog
 from telemetry.model import Kind
@@ -27,6 +28,10 @@ from telemetry.model import Kind
 COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 DEEPEST = 20
 """Brackets inside brackets at most."""
+MOST_OPERATORS = 100
+"""Of + - * / in one condition: each is a level of the expression, and of the stack of whoever walks through it."""
+MOST_BITS = 53
+"""Of a mask: values are float64, which hold no more."""
 T = TypeVar("T")
 WANTED = {"text": 'a text in "quotes"', "hex": "bits such as 0x60", "name": "a metric"}
 
@@ -63,6 +68,7 @@ class _Reader:
         self._settings = settings
         self._next = 0
         self._depth = 0
+        self._operators = 0
 
     # Conditions ---------------------------------------------------------------------------------------------------
 
@@ -94,13 +100,15 @@ class _Reader:
 
     def _is_condition_in_brackets(self) -> bool:
         """Whether the bracket that opens here holds a condition and not a value."""
-        before = self._next, self._depth
+        before = self._next, self._depth, self._operators
         try:
             self._test()
+        except TooMuchError:
+            raise
         except LanguageError:
             return True
         finally:
-            self._next, self._depth = before
+            self._next, self._depth, self._operators = before
         return False
 
     def _test(self) -> ex.Condition:
@@ -110,11 +118,18 @@ class _Reader:
         if self._take("name", "in"):
             return self._states(left, self._inside(self._texts))
         if self._take("name", "has"):
-            return ex.Has(left, int(self._expect("hex").text, 16))
+            return ex.Has(left, self._bits())
         if self._here.text not in COMPARISONS:
             raise self._wrong("a comparison such as < or >=")
         operator = self._step().text
         return ex.Compare(cast(Any, operator), left, self.value())
+
+    def _bits(self) -> int:
+        word = self._expect("hex")
+        bits = int(word.text, 16)
+        if not 0 < bits < 1 << MOST_BITS:
+            raise LanguageError(f"a mask has one of {MOST_BITS} bits at least, and none beyond", word.at)
+        return bits
 
     def _texts(self) -> list[Token]:
         found = [self._expect("text")]
@@ -143,14 +158,21 @@ class _Reader:
         """Products joined by + and -."""
         found = self._product()
         while self._here.kind == "sign" and self._here.text in "+-":
-            found = ex.Arithmetic(cast(Any, self._step().text), found, self._product())
+            found = ex.Arithmetic(self._operator(), found, self._product())
         return found
 
     def _product(self) -> ex.Value:
         found = self._factor()
         while self._here.kind == "sign" and self._here.text in "*/":
-            found = ex.Arithmetic(cast(Any, self._step().text), found, self._factor())
+            found = ex.Arithmetic(self._operator(), found, self._factor())
         return found
+
+    def _operator(self) -> Any:
+        word = self._step()
+        self._operators += 1
+        if self._operators > MOST_OPERATORS:
+            raise TooMuchError(f"a condition has at most {MOST_OPERATORS} of + - * /", word.at)
+        return word.text
 
     def _factor(self) -> ex.Value:
         word = self._here
@@ -190,7 +212,10 @@ class _Reader:
     def _number(self) -> ex.Number:
         word = self._expect("number")
         unit, size = SPELLED[word.unit] if word.unit else (None, 1.0)
-        return ex.Number(float(word.text) * size, unit)
+        value = float(word.text) * size
+        if not math.isfinite(value):
+            raise LanguageError(f"{word.text} is more than a number can be", word.at)
+        return ex.Number(value, unit)
 
     def _peers(self) -> ex.Peers:
         value = self.value()
@@ -280,7 +305,7 @@ class _Reader:
     def _deeper(self, what: Callable[[], T]) -> T:
         self._depth += 1
         if self._depth > DEEPEST:
-            raise LanguageError(f"brackets stand in brackets more than {DEEPEST} deep", self._here.at)
+            raise TooMuchError(f"brackets stand in brackets more than {DEEPEST} deep", self._here.at)
         found = what()
         self._depth -= 1
         return found

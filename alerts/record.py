@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -124,6 +124,22 @@ class RuleState:
 
     rule: str
     state: Sequence[Any]
+
+
+FAULT = "?"
+"""In front of a rule's name: this is not where it stands, but why it cannot be worked out."""
+
+
+def fault_state(rule: str, why: str) -> RuleState:
+    """What is kept of a rule that cannot be worked out; of one that can be again, where `why` is ""."""
+    return RuleState(FAULT + rule, [why] if why else [])
+
+
+def faults(states: Iterable[RuleState]) -> dict[str, str]:
+    """Why rules cannot be worked out, by name."""
+    return {
+        one.rule.removeprefix(FAULT): str(one.state[0]) for one in states if one.rule.startswith(FAULT) and one.state
+    }
 
 
 @dataclass(frozen=True, slots=True)

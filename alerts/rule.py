@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -172,4 +172,25 @@ def rules(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, Rule]:
         missing = [cause for cause in one.because_of if cause not in found]
         if missing:
             raise RuleError(one.name, [f"because_of names {cause}, which is no rule" for cause in missing])
+    refuse_circles(found, found)
     return found
+
+
+def refuse_circles(names: Iterable[str], among: Mapping[str, Rule]) -> None:
+    """RuleError where one of these rules is, in the end, because of itself: each would be told as what follows from
+    another, and so none."""
+    for name in names:
+        if way := _circle(name, among):
+            raise RuleError(name, [f"because_of goes in a circle: {' → '.join(way)}"])
+
+
+def _circle(name: str, among: Mapping[str, Rule]) -> list[str]:
+    """The shortest way from a rule to itself along because_of, [] where there is none."""
+    ways, seen = [[name]], set[str]()
+    while ways:
+        found = [[*way, cause] for way in ways for cause in among[way[-1]].because_of if cause in among]
+        if done := next((way for way in found if way[-1] == name), None):
+            return done
+        ways = list({way[-1]: way for way in found if way[-1] not in seen}.values())
+        seen |= {way[-1] for way in ways}
+    return []

@@ -7,7 +7,7 @@ from typing import Any
 
 from alerts.defaults import Tables, defaults, merged
 from alerts.record import RuleChange
-from alerts.rule import Rule, RuleError, rule, rules
+from alerts.rule import Rule, RuleError, refuse_circles, rule, rules
 
 DEFAULT, FILE, PAGE = "default", "file", "page"
 """Where a value comes from."""
@@ -49,6 +49,7 @@ class Rulebook:
         missing = [one for one in made.because_of if one not in self.rules and one not in self._people]
         if missing:
             raise RuleError(name, [f"because_of names {one}, which is no rule" for one in missing])
+        refuse_circles((name,), {**self.rules, name: made})
         return made
 
     def changed(self, name: str, given: Table) -> Table:
@@ -71,6 +72,8 @@ class Rulebook:
         named = [one.name for one in self.rules.values() if name in one.because_of and one.name != name]
         if name not in self._below and named:
             raise RuleError(name, [f"{', '.join(named)} may be because of it"])
+        if name in self._below:
+            self._made(name, None)
 
     def apply(self, name: str, table: Table | None) -> None:
         """Let a change hold that was checked; None: as it was before people changed it."""

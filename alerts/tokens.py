@@ -31,6 +31,10 @@ class LanguageError(ValueError):
         self.at = at
 
 
+class TooMuchError(LanguageError):
+    """A text that is too large to be one, however it goes on."""
+
+
 @dataclass(frozen=True, slots=True)
 class Token:
     """kind: number, hex, setting, name, text, sign or end. unit: of a number that was written with one."""

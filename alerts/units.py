@@ -53,22 +53,67 @@ SAME: Mapping[Unit, Unit] = {
 }
 """Units that differ on the screen only."""
 
-PER_SECOND: Mapping[Unit, Unit] = {
-    Unit.BYTES: Unit.BYTES_PER_SECOND,
-    Unit.COUNT: Unit.PER_SECOND,
-    Unit.JOULES: Unit.WATTS,
-    Unit.SECONDS: Unit.RATIO,
-    Unit.TOKENS: Unit.TOKENS_PER_SECOND,
+Dimension = Mapping[str, int]
+"""Base quantity → its power, none of 0: {"J": 1, "s": -1} of watts, nothing of a ratio."""
+BASES: Mapping[Unit, Dimension] = {
+    Unit.BYTES: {"B": 1},
+    Unit.BYTES_PER_SECOND: {"B": 1, "s": -1},
+    Unit.NETWORK_BYTES_PER_SECOND: {"B": 1, "s": -1},
+    Unit.BYTES_PER_TOKEN: {"B": 1, "tok": -1},
+    Unit.CELSIUS: {"°C": 1},
+    Unit.COUNT: {"count": 1},
+    Unit.HERTZ: {"Hz": 1},
+    Unit.JOULES: {"J": 1},
+    Unit.JOULES_PER_TOKEN: {"J": 1, "tok": -1},
+    Unit.PER_SECOND: {"count": 1, "s": -1},
+    Unit.RATIO: {},
+    Unit.REQUESTS: {"count": 1},
+    Unit.SECONDS: {"s": 1},
+    Unit.STATE: {"state": 1},
+    Unit.TOKENS: {"tok": 1},
+    Unit.TOKENS_PER_SECOND: {"tok": 1, "s": -1},
+    Unit.TOKENS_PER_STEP: {"tok": 1, "step": -1},
+    Unit.WATTS: {"J": 1, "s": -1},
 }
-"""What a unit becomes per second."""
+NAMES: Mapping[frozenset[tuple[str, int]], Unit] = {
+    frozenset(dimension.items()): unit for unit, dimension in BASES.items() if unit not in SAME
+}
+"""Which unit has a dimension."""
+
+
+def product(one: Dimension, other: Dimension, power: int = 1) -> Dimension:
+    """Of one times the power of the other.
+
+    >>> product({"J": 1, "s": -1}, {"s": -1}, -1)
+    {'J': 1}
+    """
+    found = {base: one.get(base, 0) + power * other.get(base, 0) for base in {**one, **other}}
+    return {base: much for base, much in found.items() if much}
+
+
+def alike(one: Dimension, other: Dimension) -> bool:
+    """Whether two may stand beside each other. What is counted says nothing beside something else: five nodes' watts
+    are watts."""
+    return one == other or (_without_count(one) == _without_count(other) != {})
+
+
+def _without_count(of: Dimension) -> Dimension:
+    return {base: much for base, much in of.items() if base != "count"}
+
+
+def name_of(dimension: Dimension) -> str:
+    """In words.
+
+    >>> name_of({"J": 1, "s": -1}), name_of({"J": 2, "s": -2}), name_of({"J": -1})
+    ('watts', 'J^2 s^-2', 'J^-1')
+    """
+    unit = NAMES.get(frozenset(dimension.items()))
+    if unit is not None:
+        return unit.value
+    return " ".join(base if much == 1 else f"{base}^{much}" for base, much in dimension.items())
 
 
 DURATION = re.compile(r" *([0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?) *([a-z]+) *")
-
-
-def plain(unit: Unit) -> Unit:
-    """The unit as far as arithmetic is concerned."""
-    return SAME.get(unit, unit)
 
 
 def seconds_of(text: str) -> float:

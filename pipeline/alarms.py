@@ -17,13 +17,25 @@ from alerts.machine import Phase, Standing
 from alerts.message import message
 from alerts.operands import operands
 from alerts.places import Key, Members, is_gone
-from alerts.record import MATCHERS, Alert, RuleChange, RuleState, Silence, standings_json, standings_of
+from alerts.record import (
+    FAULT,
+    MATCHERS,
+    Alert,
+    RuleChange,
+    RuleState,
+    Silence,
+    fault_state,
+    faults,
+    standings_json,
+    standings_of,
+)
 from alerts.rule import Rule
 from alerts.rulebook import Rulebook
 from alerts.view import View
 from alerts.weekly import weekly_of
 from pipeline.alert_orders import LONGEST_SILENCE_MS
 from pipeline.inbox import Asked
+from pipeline.orders import fault
 from storage.alerts import AlertFilter
 from storage.records import Done, MarksMoved
 from storage.store import Store
@@ -62,7 +74,8 @@ class Alarms:
         self.silences: dict[int, Silence] = {}
         self._alert, self._change, self._silence = numbers
         self._written: dict[str, tuple[object, ...]] = {}
-        self._broken: set[str] = set()
+        self._broken: dict[str, str] = {}
+        self._faults: dict[str, str] = {}
 
     def resume(self, firing: Iterable[Alert], states: Iterable[RuleState], silences: Iterable[Silence]) -> None:
         """Go on where another collector stopped."""
@@ -71,7 +84,11 @@ class Alarms:
         for silence in self.silences.values():
             if silence.problem:
                 log.warning("silence %d hides nothing: %s", silence.id, silence.problem)
+        states = list(states)
+        self._faults = faults(states)
         for one in states:
+            if one.rule.startswith(FAULT):
+                continue
             try:
                 found = standings_of(one.state)
             except (ValueError, TypeError):
@@ -124,12 +141,14 @@ class Alarms:
     def _read(self, rule: Rule, view: View) -> list[Turn]:
         """One rule. A defect in it must not stop the others: it is told once, and the rule is left as it stands."""
         try:
-            return self.book.read([rule], view)
-        except (ArithmeticError, ValueError, TypeError, LookupError):
+            found = self.book.read([rule], view)
+        except Exception as error:
             if rule.name not in self._broken:
                 log.exception("the rule %s cannot be worked out", rule.name)
-            self._broken.add(rule.name)
+            self._broken[rule.name] = f"cannot be worked out: {type(error).__name__}, {error!s:.160}"
             return []
+        self._broken.pop(rule.name, None)
+        return found
 
     def _turn(self, turn: Turn, view: View, runs: Mapping[str, int], raised: Raised) -> None:
         where = (turn.rule, turn.key)
@@ -176,8 +195,18 @@ class Alarms:
         found = causes(self.open.keys(), self.rulebook.rules, view.members, self.book.standings)
         for where, cause in found.items():
             alert, number = self.open[where], self.open[cause].id
-            if alert.cause != number:
+            if alert.cause != number and not self._follows(number, alert.id):
                 self._change_alert(alert, raised, cause=number)
+
+    def _follows(self, number: int, other: int) -> bool:
+        """Whether an alert follows from the other one, by what was found of them before: rules may have changed."""
+        by_number, seen = {one.id: one for one in self.open.values()}, set[int]()
+        while number in by_number and number not in seen:
+            seen.add(number)
+            number = by_number[number].cause or 0
+            if number == other:
+                return True
+        return False
 
     def _let_go(self, tick: int, raised: Raised) -> None:
         """Alerts of rules that are not there any more, or switched off: with the settings, while nobody collected."""
@@ -224,6 +253,12 @@ class Alarms:
             if self._written.get(rule, ()) != signature:
                 raised.standings.append(RuleState(rule, standings_json(standings)))
             self._written[rule] = signature
+        raised.standings += [
+            fault_state(rule, self._broken.get(rule, ""))
+            for rule in {**self._faults, **self._broken}
+            if self._faults.get(rule) != self._broken.get(rule)
+        ]
+        self._faults = dict(self._broken)
         self._written = {rule: signature for rule, signature in self._written.items() if signature}
 
     # What people ask ------------------------------------------------------------------------------------------------
@@ -236,6 +271,9 @@ class Alarms:
             ORDERS[asked.kind](self, asked, tick, raised)
         except ValueError as error:
             return str(error)
+        except Exception as error:
+            log.exception("the order %d (%s) cannot be carried out", asked.number, asked.kind)
+            return fault(error)
         return ""
 
     def acknowledge(self, asked: Asked, tick: int, raised: Raised) -> None:
@@ -296,7 +334,7 @@ class Alarms:
         self.rulebook.apply(name, table)
         self._change += 1
         raised.changes.append(RuleChange(self._change, name, table, tick, asked.order["by"] or ""))
-        self._broken.discard(name)
+        self._broken.pop(name, None)
         now = self.rulebook.rules.get(name)
         if before is not None and (now is None or not _same(before, now)):
             self.book.forget(name)

@@ -6,6 +6,7 @@ of the detectors included. So a run begins and ends exactly once, whenever the c
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,6 +17,7 @@ from pipeline.deployments import EngineId
 from pipeline.edits import ANEW, EDITS
 from pipeline.inbox import Asked
 from pipeline.joins import in_order, merged, split
+from pipeline.orders import fault
 from pipeline.sighting import Seen, by_name, left, successor
 from runs.detect import SILENCE_MS, Began, Change, Detector, Ended, Marked
 from runs.model import Mark, Run
@@ -29,6 +31,8 @@ REMEMBERED = 256
 NOBODY = ""
 """In place of a deployment where there is none: a number that was given is remembered all the same."""
 LOST = "the monitor was updated, and does not know how this run went on"
+
+log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -238,6 +242,9 @@ class Chronicle:
                 self._change(asked, self._newest(asked.order["run"], asked.run), tick, told)
         except ValueError as error:
             return str(error)
+        except Exception as error:
+            log.exception("the order %d (%s) cannot be carried out", asked.number, asked.kind)
+            return fault(error)
         return ""
 
     def _bring(self, brought: Brought, told: Told) -> None:

@@ -9,11 +9,14 @@ from typing import Any
 
 from pipeline import alert_orders
 from pipeline.edits import ANEW
-from pipeline.orders import PREFIX, check
+from pipeline.orders import PREFIX, check, fault
 from runs.model import Mark, Run
 from storage.errors import StoreError
 from storage.records import Command, RunFilter
 from storage.store import Store
+
+UNREAD = "the order %d (%s) cannot be read"
+"""Said in the log of an order in which the program fails. It is answered, or it would come back at every start."""
 
 log = logging.getLogger(__name__)
 
@@ -79,6 +82,9 @@ class Inbox:
             order = check(kind, command.payload)
         except ValueError as error:
             return Asked(command.id, kind, error=str(error))
+        except Exception as error:
+            log.exception(UNREAD, command.id, kind)
+            return Asked(command.id, kind, error=fault(error))
         if order.get("run") is None:
             return Asked(command.id, kind, order)
         run = self.store.run(order["run"])
@@ -116,3 +122,6 @@ def _about_alerts(command: Command) -> Asked:
         return Asked(command.id, kind, alert_orders.check(kind, command.payload))
     except ValueError as error:
         return Asked(command.id, kind, error=str(error))
+    except Exception as error:
+        log.exception(UNREAD, command.id, kind)
+        return Asked(command.id, kind, error=fault(error))

@@ -127,6 +127,12 @@ KINDS: Mapping[str, Mapping[str, Reader]] = {
 """Kind → its fields. What may be None may be left out."""
 
 
+def fault(error: Exception) -> str:
+    """What is answered to an order in which this program failed, and whose traceback its log has."""
+    what = type(error).__name__
+    return f"this cannot be carried out: a fault of the program ({what}), which the collector's log tells"
+
+
 def check(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The payload of an order, every field of its kind in it; ValueError with a sentence for what cannot be done so."""
     return within(KINDS, kind, given)

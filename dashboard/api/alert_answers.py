@@ -11,7 +11,7 @@ from alerts.defaults import Tables
 from alerts.machine import Phase, Standing
 from alerts.message import subject
 from alerts.places import Key
-from alerts.record import MATCHERS, Alert, Silence, silenced_by, standings_of
+from alerts.record import FAULT, MATCHERS, Alert, Silence, silenced_by, standings_of
 from alerts.rule import Rule
 from alerts.rulebook import Rulebook
 from dashboard.api import parameters
@@ -106,6 +106,7 @@ def _standings(sources: Sources) -> Standings:
     return {
         (one.rule, key): standing
         for one in sources.store.standings()
+        if not one.rule.startswith(FAULT)
         for key, standing in standings_of(one.state).items()
     }
 

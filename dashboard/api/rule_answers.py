@@ -10,6 +10,7 @@ from alerts import expression as ex
 from alerts.defaults import Tables
 from alerts.given import BASELINE_SPEED, GIVEN
 from alerts.message import subject
+from alerts.record import faults
 from alerts.replay import replay
 from alerts.rule import Rule, RuleError
 from alerts.rulebook import Rulebook, Table
@@ -39,7 +40,9 @@ def rules(sources: Sources, file: Tables) -> dict[str, Any]:
     book = rulebook_to_read(sources, file)
     unknown = "" if sources.store.runs(RunFilter(baseline=True)) else NO_BASELINE
     told = [(one, unknown if _asks(one, BASELINE_SPEED) else "") for one in book.rules.values()]
-    return {"rules": [{**rule_json(one, book), "unknown": why} for one, why in told], "problems": book.problems}
+    fault = {name: why for name, why in faults(sources.store.standings()).items() if name in book.rules}
+    listed = [{**rule_json(one, book), "unknown": why, "fault": fault.get(one.name, "")} for one, why in told]
+    return {"rules": listed, "problems": [*book.problems, *(f"rule {name} {why}" for name, why in fault.items())]}
 
 
 def _asks(rule: Rule, metric: Metric) -> bool:

@@ -38,6 +38,7 @@ def rule(one: Answer, channels: Sequence[str] = ()) -> Component:
             summary,
             *([html.P(one["text"], className="note")] if one["text"] else []),
             *([html.P(f"Nothing is known of it: {one['unknown']}.", className="note doubt")] if one["unknown"] else []),
+            *([html.P(f"It {one['fault']}", className="reason critical")] if one["fault"] else []),
             *([html.P(runbook(one))] if runbook(one) else []),
             pairs([("Told", told(one["channels"], channels)), *where]),
             forms.edit(one),

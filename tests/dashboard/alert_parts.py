@@ -82,6 +82,7 @@ RULE: dict[str, Any] = {
     "text": "It throttles soon.",
     "runbook": "",
     "unknown": "",
+    "fault": "",
     "channels": [],
     "enabled": True,
     "settings": {"limit": "85 °C"},

@@ -54,6 +54,8 @@ def test_a_rule_that_was_made_here_can_be_deleted() -> None:
 def test_a_rule_of_which_nothing_can_be_known_says_why() -> None:
     found = text(alert_rules.rule({**RULE, "unknown": "no run is marked"}))
     assert "Nothing is known of it: no run is marked." in found
+    assert "It cannot be" not in found
+    assert "It cannot be worked out: E" in text(alert_rules.rule({**RULE, "fault": "cannot be worked out: E"}))
 
 
 def test_who_is_told_of_a_rule() -> None:

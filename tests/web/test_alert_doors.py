@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from alerts.record import Silence
+from alerts.record import Silence, fault_state
 from alerts.weekly import Weekly
 from storage.records import Batch
 from tests.web.alert_world import collecting, raise_alerts
@@ -94,3 +94,21 @@ def test_a_broken_silence_is_shown_and_can_be_ended(world: World, web: Web, capl
     assert f"silence 2 hides nothing: {problem}" in caplog.messages
     ended = {one["id"]: one for one in web.get("silences")["silences"]}[2]
     assert (ended["state"], ended["problem"], ended["weekly"]["from"]) == ("over", "", "0\u0663:00")
+
+
+def test_a_rule_that_cannot_be_worked_out_says_so(world: World, web: Web) -> None:
+    world.writer.commit(Batch(standings=[fault_state("gpu_hot", "cannot be worked out: E, x")]), world.now)
+    found = web.get("rules")
+    rules = {one["name"]: one["fault"] for one in found["rules"] if one["fault"]}
+    assert rules == {"gpu_hot": "cannot be worked out: E, x"}
+    assert found["problems"] == ["rule gpu_hot cannot be worked out: E, x"]
+    assert len(web.get("alerts")["alerts"]) == 5, "where rules stand is read beside it"
+    world.writer.commit(Batch(standings=[fault_state("gpu_hot", "")]), world.now)
+    assert web.get("rules")["problems"] == []
+
+
+def test_a_chain_that_would_stop_the_collector_is_refused(web: Web) -> None:
+    when = "load_average" + "+1" * 974 + " > 9"
+    table = {"title": "d", "place": "node", "severity": "info", "when": when}
+    said = ask(web, 400, kind="rule", name="deep", table=table)["error"]
+    assert said.startswith("Rule deep: when: a condition has at most 100 of + - * / (at character ")
