@@ -10,7 +10,6 @@ from typing import Any
 
 from alerts.defaults import defaults, merged
 from alerts.record import MATCHERS
-from alerts.rule import RuleError, rules
 from alerts.weekly import weekly_text
 from cli import channels, configs, console
 from cli.columns import aligned
@@ -24,6 +23,8 @@ from pipeline.tail import Tail
 from settings import Settings
 from storage.errors import StoreError
 from storage.store import open_store
+from telemetry import formatting
+from telemetry.model import Unit
 
 USAGE = (
     "alerts list | show ID | ack ID | silence [COMMENT] [--rule NAME] [--node NAME] [--deployment NAME] "
@@ -42,6 +43,7 @@ DONE: Mapping[str, str] = {
     "reset": "rule {name}: what people changed is taken back",
 }
 """Kind of an order → what is said once it was carried out."""
+DAY_MS = 86_400_000
 FILTERS = ("rule", "node", "deployment", "severity", "state", "start", "end", "limit")
 Options = Mapping[str, Any]
 
@@ -181,13 +183,24 @@ def _replay(sources: Sources, file: File, words: Sequence[str], options: Options
     rows += [
         (instant(one["fired"]), instant(one["ended"]), instant(one["began"]), one["subject"]) for one in found["fired"]
     ]
-    often = f"{len(found['fired'])} times, {found['per_week']:.1f} a week"
+    first, last = found["recorded"]
+    times = often(len(found["fired"]), last - first + 1 if last else 0, found["per_week"])
     between = f"between {instant(found['start'])} and {instant(found['end'])}"
     lines = aligned(rows).splitlines() if found["fired"] else []
     return found, [
         *lines,
-        f"{found['rule']} would have fired {often}, {between}" + (" at least" if found["cut"] else ""),
+        f"{found['rule']} would have fired {times}, {between}" + (" at least" if found["cut"] else ""),
     ]
+
+
+def often(times: int, length_ms: int, per_week: float) -> str:
+    """How often in so long a stretch of which something was recorded. Of less than a day nothing is said of a week."""
+    counted = "once" if times == 1 else f"{times} times"
+    if not length_ms:
+        return f"{counted}, as nothing was recorded"
+    if length_ms < DAY_MS:
+        return f"{counted} in {formatting.text(length_ms / 1000, Unit.SECONDS)}"
+    return f"{counted}, {per_week:.1f} a week"
 
 
 SHOWN: Mapping[str, Callable[[Sources, File, Sequence[str], Options], Shown]] = {
@@ -216,12 +229,12 @@ def _check(words: Sequence[str]) -> int:
         return said(f"name a file; {USAGE}", REFUSED)
     try:
         tables = tomllib.loads(Path(words[0]).read_text("utf-8")).get("alerts", {})
-        found = rules(merged(defaults(), tables))
+        wrong = configs.wrong_rules(tables)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         return said(f"{words[0]} cannot be read: {error}", FAILED)
-    except RuleError as error:
-        return said(error, FAILED)
-    print(f"{len(found)} rules, {len(tables)} of them from {words[0]}: all are well")
+    if wrong:
+        return said("\n".join(wrong), FAILED)
+    print(f"{len(merged(defaults(), tables))} rules, {len(tables)} of them from {words[0]}: all are well")
     return 0
 
 

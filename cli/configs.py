@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from alerts.defaults import defaults, merged
-from alerts.rule import RuleError, rules
+from alerts.rule import RuleError, rule, rules
 from cli import destinations, tokens
 from dashboard.config import WebConfig
 from exchange.references import ReferencesError, references
@@ -70,12 +70,28 @@ def web(settings: Settings, token: str | None) -> WebConfig:
 
 
 def rule_tables(settings: Settings) -> Mapping[str, Mapping[str, Any]]:
-    """Fields of alert rules that the settings have. SettingsError when they make no rules."""
-    try:
-        rules(merged(defaults(), settings.alerts))
-    except RuleError as error:
-        raise SettingsError([f"alerts: {error}"]) from error
+    """Fields of alert rules that the settings have. SettingsError with every one that is wrong."""
+    wrong = wrong_rules(settings.alerts)
+    if wrong:
+        raise SettingsError([f"alerts: {one}" for one in wrong])
     return settings.alerts
+
+
+def wrong_rules(tables: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """What is wrong with rules, over those of the product: a sentence for each of them, the causes of all at last."""
+    found, every = [], merged(defaults(), tables)
+    for name in tables:
+        try:
+            rule(name, every[name])
+        except RuleError as error:
+            found.append(str(error))
+    if found:
+        return found
+    try:
+        rules(every)
+    except RuleError as error:
+        return [str(error)]
+    return []
 
 
 def comparison(settings: Settings) -> tuple[Mapping[str, Weights], tuple[Reference, ...]]:

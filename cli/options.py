@@ -137,7 +137,11 @@ ALERTS = (
     Option("--weekly", "Silence in this window of every week, such as “mon,tue 22:00-06:00 Europe/Berlin”.", "WINDOW"),
     Option("--state", "List only alerts that fire, or those that are over.", "firing|resolved"),
     Option("--limit", "List at most so many.", "N"),
-    Option("--start", "From: times as for export; for silence also a length from now on like +1h.", "TIME"),
+    Option(
+        "--start",
+        "From: for list, replay, silence; times as for export, for silence also +1h from now.",
+        "TIME",
+    ),
     Option("--end", "To: the same.", "TIME"),
 )
 OPTIONS: Mapping[str, tuple[Option, ...]] = {

@@ -8,7 +8,7 @@ import re
 import socket
 from collections.abc import Sequence
 
-from cli import discover, hub
+from cli import configs, discover, hub
 from cli.supervisor import Child, Supervisor
 from settings import Settings, SettingsError, to_environment
 from storage.store import refuse_claimed
@@ -20,6 +20,8 @@ def main(settings: Settings) -> int:
     """Run until a signal; 0 then, else the status of the child that ended it."""
     agent: Child | None = None
     refuse_claimed(settings.store)  # before looking for anything that would be read in vain
+    configs.collector(settings)  # likewise what is wrong with rules, channels and token files,
+    configs.comparison(settings)  # and with published results
     if not settings.nodes and not settings.engines:
         settings, agent = with_local_agent(settings)
         settings = with_local_engines(settings)

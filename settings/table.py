@@ -122,7 +122,8 @@ class Settings:
     nodes: Mapping[str, str] = _setting(
         targets(AGENT_PORT, "spark-01=http://10.0.0.1:9810"),
         {},
-        "Agents to read, one per machine. The name is the node's identity; without one it is host:port.",
+        "Agents to read, one per machine. The name is the node's identity; without one it is host:port, "
+        "of a bare host host:9810.",
         (*COLLECTOR, "check"),
         "--node",
     )

@@ -54,7 +54,7 @@ def speed() -> Component:
 def latency(name: str, key: str) -> Component:
     """A latency's middle, p95 and window; the label says what the middle is, which may be a mean (`cards.js`)."""
     label: list[Component | str] = [f"{name} ", html.Span("p50", **{"data-statistic": f"{key}.p50"})]
-    high = html.Span(["p95 ", cell(f"{key}.p95"), " · "], **{"data-percentile": f"{key}.p95"})
+    high = html.Span(["p95 ", cell(f"{key}.p95"), " "], **{"data-percentile": f"{key}.p95"})
     return reading(label, f"{key}.p50", high, cell(f"{key}.window", "words"))
 
 

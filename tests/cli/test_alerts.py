@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from alerts.weekly import Weekly
+from cli.alerts import often
 from dashboard.api import alert_answers
 from tests.cli.conftest import Do
 from tests.web.alert_world import collecting, raise_alerts
@@ -132,6 +133,20 @@ def test_rules_for_prometheus(do: Do) -> None:
     assert "gpu_hot" in json.loads(do("prometheus", "--json")[1])["rules"]
 
 
+def test_a_replay_of_less_than_a_day_says_nothing_of_a_week(do: Do) -> None:
+    assert do("replay", "power_delivery")[1].startswith("power_delivery would have fired 0 times in 1m 0s, between ")
+
+
+@pytest.mark.parametrize(
+    ("times", "length_ms", "said"),
+    [(0, 0, "0 times, as nothing was recorded"),
+     (1, 599_999, "once in 10m 0s"), (13, 600_000, "13 times in 10m 0s"), (2, 86_399_999, "2 times in 1d 0h"),
+     (2, 86_400_000, "2 times, 14.0 a week"), (1, 604_800_000, "once, 1.0 a week")],
+)  # fmt: skip
+def test_how_often_a_rule_would_have_fired(times: int, length_ms: int, said: str) -> None:
+    assert often(times, length_ms, times * 604_800_000 / max(length_ms, 1)) == said
+
+
 def test_rules_of_a_file_are_checked(do: Do, tmp_path: Path) -> None:
     good, bad, broken = (tmp_path / name for name in ("good.toml", "bad.toml", "broken.toml"))
     good.write_text('[alerts.gpu_hot]\nfor = "5s"\n')
@@ -139,5 +154,9 @@ def test_rules_of_a_file_are_checked(do: Do, tmp_path: Path) -> None:
     broken.write_text("[alerts")
     assert do("check", str(good)) == (0, f"51 rules, 1 of them from {good}: all are well\n", "")
     assert do("check", str(bad))[2].startswith("rule gpu_hot: for: 'soon' is no duration")
+    bad.write_text('[alerts.gpu_hot]\nfor = "soon"\n[alerts.gpu_hott]\nfor = "5s"\n')
+    assert [line.split(":")[0] for line in do("check", str(bad))[2].splitlines()] == ["rule gpu_hot", "rule gpu_hott"]
+    bad.write_text('[alerts.gpu_hot]\nbecause_of = ["moon"]\n')
+    assert do("check", str(bad))[2] == "rule gpu_hot: because_of names moon, which is no rule\n"
     assert do("check", str(broken))[0] == 1
     assert do("check", str(tmp_path / "none"))[0] == 1

@@ -21,7 +21,7 @@ from collectors.scrape.http import Reply
 from collectors.scrape.outcome import Outcome
 from collectors.scrape.text import PageReader
 from pipeline.config import TargetKind
-from settings import Settings
+from settings import Settings, SettingsError
 
 LABELS = '{engine="0",model_name="Kimi-K3"}'
 VLLM = f"vllm:num_requests_running{LABELS} 3\nvllm:generation_tokens_total{LABELS} 7\n"
@@ -290,3 +290,13 @@ def test_a_loopback_agent_takes_a_free_port_when_its_own_is_taken(unused: int) -
     assert child.environment["TACHOGRAPH_AGENT_HOST"] == "127.0.0.1"
     assert child.environment["TACHOGRAPH_AGENT_PORT"] == str(settings.agent_port)
     assert child.command[1:] == (str(ROOT / "app.py"), "agent")
+
+
+def test_wrong_rules_are_all_told_before_anything_is_looked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tables = {"one": {"title": "One"}, "gpu_hot": {"for": "soon"}}
+    with pytest.raises(SettingsError) as caught:
+        run.main(Settings(store=f"sqlite:///{tmp_path}/x.db", alerts=tables))
+    assert [one.split(":")[1].strip() for one in caught.value.problems] == ["rule one", "rule gpu_hot"]
+    assert capsys.readouterr().out == ""

@@ -5,7 +5,7 @@ import { path, runs } from "../explore/draw.js";
 import { stamp } from "./paint.js";
 import { colour } from "./theme.js";
 
-const COLOURS = ["decode", "prefill", "util", "series-5", "series-6", "series-7", "text", "dim"];
+const COLOURS = ["decode", "prefill", "util", "text", "series-5", "series-6", "series-7", "dim"];
 const PATTERNS = ["solid", "dot"], DASHED = "6px,6px";
 const GROUND = 0.18;
 
