@@ -10,7 +10,7 @@ from typing import Any
 from cli import configs, console
 from dashboard.api.parameters import ParameterError
 from dashboard.comparison import Comparisons, chosen
-from dashboard.comparison_words import below, signed
+from dashboard.comparison_words import apart, below, signed
 from dashboard.run_numbers import RunNumbers
 from dashboard.sources import Sources
 from pipeline.tail import Tail
@@ -146,7 +146,7 @@ def _numbers(one: Mapping[str, Any]) -> list[str]:
     unit = Unit(one["unit"])
     shown = [formatting.text(value, unit) for value in one["values"]]
     pairs = zip(shown[1:], one["differences"][1:], strict=True)
-    return [shown[0], *(text for value, difference in pairs for text in (value, signed(difference)))]
+    return [shown[0], *(text for value, difference in pairs for text in (value, apart(difference, unit)))]
 
 
 def table(rows: Sequence[Sequence[str]]) -> list[str]:

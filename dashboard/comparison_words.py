@@ -55,6 +55,18 @@ def signed(share: float | None) -> str:
     return beyond + plus + number.removeprefix(">") + formatting.beside(unit)
 
 
+def apart(difference: float | None, unit: Unit) -> str:
+    """How far a number is from the first run's, as `runs.compare.tables.Line` tells it: a share; of temperatures, K.
+
+    >>> apart(0.124, Unit.WATTS), apart(-9.25, Unit.CELSIUS), apart(3.0, Unit.CELSIUS), apart(None, Unit.CELSIUS)
+    ('+12.4\\xa0%', '−9.3\\xa0K', '+3.0\\xa0K', '–')
+    """
+    if unit is not Unit.CELSIUS or difference is None:
+        return signed(difference)
+    number, _ = formatting.show(difference, unit)
+    return f"{'+' if difference > 0 and number.strip('0.') else ''}{number}\u00a0K"
+
+
 def head(found: Verdict) -> str:
     """The verdict itself: "12.4 % faster", "no difference larger than 3.1 %"."""
     if found.word in ("faster", "slower", "higher", "lower"):

@@ -13,7 +13,7 @@ from dash.development.base_component import Component
 
 from dashboard.api.parameters import ParameterError
 from dashboard.comparison import ALIGNMENTS, KNOWN
-from dashboard.comparison_words import below, shown, signed
+from dashboard.comparison_words import apart, below, shown, signed
 from dashboard.components.fragment import fragment, serve
 from dashboard.components.references import OWN, Measured, references, source
 from dashboard.components.table import Content, Row, panel, table
@@ -272,7 +272,7 @@ def line(one: Mapping[str, Any]) -> Row:
     ):
         cells.append(html.Span(shown(value, unit), title=note))
         if place:
-            cells.append(html.Span(signed(difference), className="dimmed"))
+            cells.append(html.Span(apart(difference, unit), className="dimmed"))
     name = html.Details([html.Summary(one["label"]), html.P(one["definition"])], className="definition")
     return Row(name, cells)
 

@@ -81,8 +81,10 @@ class Line:
     @property
     def differences(self) -> list[float | None]:
         """Each run's value ∕ the first's − 1; None for the first itself, and where either is not known or the
-        first's is 0."""
+        first's is 0. Of temperatures, whose 0 is no nothing, kelvins between them."""
         first = self.values[0]
+        if self.unit is Unit.CELSIUS:
+            return [None, *(None if first is None or value is None else value - first for value in self.values[1:])]
         rest = (
             None if first is None or value is None or first == 0 else value / first - 1.0 for value in self.values[1:]
         )

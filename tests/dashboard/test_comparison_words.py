@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.comparison_words import body, described, head, named, percent, signed
+from dashboard.comparison_words import apart, body, described, head, named, percent, signed
 from dashboard.components.references import band, measured, references
 from dashboard.pages.compare import in_unit, page
 from runs.compare.verdict import Verdict
@@ -117,3 +117,18 @@ def test_points_and_bands() -> None:
 def test_a_page_without_runs_says_how_to_choose_and_an_unknown_alignment_is_the_start() -> None:
     assert "Pick two to eight runs in" in str(page())
     assert "align=start" in str(page("1,2", "middle").to_plotly_json())
+
+
+@pytest.mark.parametrize(
+    ("difference", "unit", "text"),
+    [
+        (0.124, Unit.WATTS, "+12.4\xa0%"),
+        (-9.25, Unit.CELSIUS, "−9.3\xa0K"),
+        (3.0, Unit.CELSIUS, "+3.0\xa0K"),
+        (0.01, Unit.CELSIUS, "0.0\xa0K"),
+        (0.0, Unit.CELSIUS, "0.0\xa0K"),
+        (None, Unit.CELSIUS, "–"),
+    ],
+)
+def test_how_far_numbers_are_apart(difference: float | None, unit: Unit, text: str) -> None:
+    assert apart(difference, unit) == text

@@ -55,6 +55,14 @@ def test_numbers_stand_side_by_side_with_their_differences() -> None:
     }
 
 
+def test_temperatures_differ_by_kelvins() -> None:
+    hot = [
+        [Section("nodes", "", (Entry("temperature_max", "Hottest", one, Unit.CELSIUS),))] for one in (60.0, 50.75, None)
+    ]
+    assert numbers(hot)[0].differences == [None, -9.25, None]
+    assert numbers(hot[::-1])[0].differences == [None, None, None]
+
+
 def test_a_difference_from_nothing_or_from_0_is_none() -> None:
     assert numbers([summary(None, {}), summary(3.0, {})])[0].differences == [None, None]
     assert numbers([summary(0.0, {}), summary(3.0, {})])[0].differences == [None, None]
