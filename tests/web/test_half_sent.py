@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from dashboard.server import THREADS
+from dashboard.worker import MOST_WAITING
 from tests.web.conftest import MakeWorld
 from tests.web.test_server import PATIENCE_S, ROOT, free_port, until_answers
 
@@ -90,6 +91,7 @@ def test_half_sent_heads_and_bodies_are_dropped(make_world: MakeWorld, stack: Ex
     assert "Traceback" not in served.log.read_text("utf-8")
 
 
+@pytest.mark.live
 def test_a_head_that_comes_in_drops_has_no_more_time(make_world: MakeWorld, stack: ExitStack, tmp_path: Path) -> None:
     served = serve(make_world, stack, tmp_path, receive_s=1.0)
     slow = served.begin(HEAD, stack)
@@ -137,12 +139,58 @@ def _drain(one: socket.socket) -> None:
         return
 
 
+def test_a_healthy_request_waits_for_nobody(make_world: MakeWorld, stack: ExitStack, tmp_path: Path) -> None:
+    """The limit is ten minutes: who waits for it fails."""
+    served = serve(make_world, stack, tmp_path, receive_s=600.0)
+    for _ in range(THREADS + 2):
+        served.begin(HEAD, stack)
+        served.begin(b"", stack)
+        served.begin(POST + b"Content-Length: 100\r\n\r\n{", stack)
+        served.begin(POST + b"Transfer-Encoding: chunked\r\n\r\n5\r\nab", stack)
+        served.begin(POST + b"Content-Length: 5000000\r\n\r\n{", stack)
+    assert served.healthy() < 20
+    kept = served.begin(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\nGET /metrics HT", stack)
+    assert kept.recv(65536).startswith(b"HTTP/1.1 200")
+    kept.settimeout(0.5)
+    _drain(kept)
+    kept.settimeout(PATIENCE_S)
+    kept.sendall(b"TP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+    assert kept.recv(65536).startswith(b"HTTP/1.1 200"), "what was read ahead is the beginning of the next"
+
+
 @pytest.mark.live
-def test_a_healthy_request_waits_no_longer_than_the_limit(
+def test_who_waits_longest_makes_room(make_world: MakeWorld, stack: ExitStack, tmp_path: Path) -> None:
+    served = serve(make_world, stack, tmp_path, receive_s=600.0)
+    began = [served.begin(HEAD, stack) for _ in range(MOST_WAITING + 2)]
+    assert served.healthy() < 20
+    assert began[0].recv(1024) == b""
+    assert began[1].recv(1024) == b""
+    began[-1].sendall(b"x\r\n\r\n")
+    assert began[-1].recv(65536).startswith(b"HTTP/1.1 503"), "nothing was committed for long, and that is told"
+
+
+@pytest.mark.live
+def test_a_body_that_is_too_long_is_refused_before_it_is_sent(
+    make_world: MakeWorld, stack: ExitStack, tmp_path: Path
+) -> None:
+    served = serve(make_world, stack, tmp_path, receive_s=600.0)
+    one = served.begin(POST.replace(b"/_dash-update-component", b"/api/v1/annotations"), stack)
+    one.sendall(b"Content-Length: 1048577\r\n\r\n{")
+    told = one.recv(65536)
+    assert told.startswith(b"HTTP/1.1 413")
+    assert b"Connection: close" in told
+
+
+@pytest.mark.live
+def test_who_does_not_close_after_its_answer_keeps_nobody_waiting(
     make_world: MakeWorld, stack: ExitStack, tmp_path: Path
 ) -> None:
     served = serve(make_world, stack, tmp_path)
-    for _ in range(THREADS + 2):
-        served.begin(HEAD, stack)
-    assert 5 < served.healthy() < 10 + 5
-    assert served.healthy() < 2
+    asked = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    answered = [served.begin(asked, stack) for _ in range(20)]
+    for one in answered:
+        told = b""
+        while piece := one.recv(65536):
+            told += piece
+        assert told.startswith(b"HTTP/1.1 200")
+    assert served.healthy() < 20, "gunicorn would wait for two seconds for each of the twenty"
