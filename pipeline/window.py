@@ -223,9 +223,7 @@ def _assemble(
     series = tuple(one for _, _, rows in picked for one in rows)
     values, at_ms = np.empty((len(series), len(ticks))), np.empty((len(series), len(ticks)))
     gap_ms = np.empty(len(series))
-    recorded = max(
-        DEFAULT_INTERVAL_MS, min(intervals.values(), default=0)
-    )  # see `storage.history.gaps`
+    recorded = max(DEFAULT_INTERVAL_MS, min(intervals.values(), default=0))  # see `storage.history.gaps`
     first = 0
     for target, cut, rows in picked:
         mine = slice(first, first + len(rows))
