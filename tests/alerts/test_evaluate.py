@@ -80,6 +80,19 @@ def test_what_happened_in_a_gap_has_happened() -> None:
         assert same(value(reading, NODE, view, [("a",)])[0, 12:14].tolist(), expected), text
 
 
+def test_a_gap_longer_than_the_window_hides_nothing_that_happened_in_it() -> None:
+    """Live, where only the last tick is worked out, and a replay say the same, whoever else answered meanwhile."""
+    rows = {
+        of_node("a", "oom_kills_total"): [5.0, *[U] * 200, 6],
+        of_node("b", "oom_kills_total"): [float(second) for second in range(202)],
+    }
+    made = frame(rows)
+    reading = parse("increase(oom_kills_total[60s]) > 0").left  # type: ignore[union-attr]
+    now, whole = (value(reading, NODE, View(made, first), [("a",), ("b",)])[:, -1] for first in (201, 0))
+    assert now.tolist() == pytest.approx([60 / 201, 60.0])
+    assert now.tolist() == pytest.approx(whole.tolist())
+
+
 def test_rates_increases_changes_and_extremes() -> None:
     rows = {
         of_node("a", "oom_kills_total"): [5.0, 5, 5, 6, 6, 6, 6],

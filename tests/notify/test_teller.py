@@ -42,6 +42,8 @@ def test_an_alert_that_is_simply_there() -> None:
     [
         ({"cause": 3}, {"fires": {3, 7}}, "caused", True),
         ({"cause": 3}, {}, "caused", False),
+        ({}, {"awaiting": frozenset({7})}, "caused", True),
+        ({}, {"awaiting": frozenset({8})}, "caused", False),
         ({}, {"silences": (Silence(1, 0, NOW + 1),)}, "silenced", True),
         ({}, {"silences": (Silence(1, 0, NOW),)}, "silenced", False),
         ({}, {"silences": (Silence(1, 0, NOW + 1, node="spark-08"),)}, "silenced", False),
