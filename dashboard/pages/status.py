@@ -31,7 +31,7 @@ COLUMNS: tuple[Column, ...] = (
     ("Resets", "How often its counters began anew in the last hour: it was restarted"),
     ("Skew", "How far its clock is ahead of the hub's; rates do not depend on it"),
     ("Left out", "Series beyond the most that are read of a page, and families of metrics that nobody here knows"),
-    ("Impossible", "Numbers of its page that cannot be, such as a negative counter: they are not stored"),
+    ("Impossible", "Numbers of its page that cannot be, such as a counter that falls without a restart: not stored"),
     "Version",
     ("Not offered", "Metrics that targets of its kind may have and it does not; a click says which"),
 )
