@@ -85,7 +85,7 @@ def test_who_is_sooner_than_the_grid_loads_the_list_anew(make_site: MakeSite, op
     keep(site.world, run(1, 10, 30))
     page = open_page(site.address)
     held: list[Route] = []
-    page.route("**/dash_ag_grid*", held.append)
+    page.route("**/dash_ag_grid*", lambda route: held.append(route))
     page.evaluate("window.stayed = true")
     page.get_by_role("link", name="Runs", exact=True).evaluate("link => link.focus()")
     page.unroute("**/dash_ag_grid*")
