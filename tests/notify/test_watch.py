@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -222,6 +223,19 @@ def test_a_channel_that_fails_is_tried_again_and_what_is_over_before_is_not_told
     unheard.add(dues(receiver, 20, commits=True, hub=hub))
     step(unheard, hub, 100)
     assert len(receiver.got) == 6, "that it is over is nothing to somebody who never heard of it"
+
+
+def test_that_it_is_over_is_told_to_who_is_just_being_told(receiver: Hook) -> None:
+    direct, hub = Direct(Transport().deliver), Hub(CHANNEL)
+    receiver.hold = threading.Event()
+    direct.add(dues(receiver, 20, commits=False, hub=hub))
+    direct.step(hub.rules, 0)
+    assert receiver.heard.wait(10)
+    direct.add(dues(receiver, 20, commits=True, hub=hub))
+    receiver.hold.set()
+    direct.finish(10)
+    step(direct, hub, 1)
+    assert [one["alerts"][0]["word"] for one in receiver.bodies()] == ["firing", "resolved"]
 
 
 @pytest.mark.live
