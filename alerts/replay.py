@@ -12,7 +12,8 @@ from alerts.places import Key
 from alerts.rule import Rule
 from alerts.view import View
 
-WEEK_MS = 7 * 86_400_000
+DAY_MS = 86_400_000
+WEEK_MS = 7 * DAY_MS
 MOST = 10_000
 """Firings that are told; a rule with more is wrong."""
 
@@ -29,12 +30,13 @@ class Fired:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """fired: by time. per_week: how often on average. cut: whether there were more than are told."""
+    """fired: by time. per_week: how often on average, None of less than a day, which says nothing of a week. cut: whether
+    there were more than are told."""
 
     start_ms: int
     end_ms: int
     fired: tuple[Fired, ...]
-    per_week: float
+    per_week: float | None
     cut: bool
 
 
@@ -70,5 +72,5 @@ def replay(rule: Rule, past: Past, hold_ms: int = 0) -> Replayed:
             break
     every = sorted([*found, *going.values()], key=lambda one: (one.fired_ms, one.key))
     span = 0 if start is None or end is None else end - start + 1
-    per_week = len(every) * WEEK_MS / span if span else 0.0
+    per_week = len(every) * WEEK_MS / span if span >= DAY_MS else None
     return Replayed(start or 0, end or 0, tuple(every[:MOST]), per_week, len(every) > MOST)

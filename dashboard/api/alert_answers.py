@@ -11,7 +11,7 @@ from alerts.defaults import Tables
 from alerts.machine import Phase, Standing
 from alerts.message import subject
 from alerts.places import Key
-from alerts.record import FAULT, MATCHERS, Alert, Silence, silenced_by, standings_of
+from alerts.record import FAULT, MATCHERS, Alert, Silence, silenced_by, speaking, standings_of
 from alerts.rule import Rule
 from alerts.rulebook import Rulebook
 from dashboard.api import parameters
@@ -86,8 +86,8 @@ Standings = Mapping[tuple[str, Key], Standing]
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What an alert is told with. firing: numbers of those that fire. stand: where instances stand. silences: that hold
-    or are to come."""
+    """What an alert is told with. firing: numbers of those that fire and are not silenced. stand: where instances stand.
+    silences: that hold or are to come."""
 
     now_ms: int
     firing: frozenset[int]
@@ -98,8 +98,9 @@ class Beside:
 
 def _beside(sources: Sources, file: Tables) -> Beside:
     now = sources.now_ms()
-    firing = frozenset(alert.id for alert in sources.store.alerts(AlertFilter(firing=True)))
-    return Beside(now, firing, _standings(sources), sources.store.silences(now), rulebook_to_read(sources, file))
+    silences = sources.store.silences(now)
+    firing = frozenset(speaking(sources.store.alerts(AlertFilter(firing=True)), silences, now))
+    return Beside(now, firing, _standings(sources), silences, rulebook_to_read(sources, file))
 
 
 def _standings(sources: Sources) -> Standings:
@@ -197,7 +198,7 @@ def _standing(standing: Standing | None, rule: Rule | None) -> dict[str, Any]:
 
 
 def state_of(alert: Alert, firing: Collection[int], silence: Silence | None) -> str:
-    """firing, acknowledged, silenced, inhibited (its cause fires), resolved."""
+    """firing, acknowledged, silenced, inhibited (its cause fires and is not silenced), resolved. firing: of `Beside`."""
     if not alert.firing:
         return "resolved"
     if alert.cause in firing:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dash import html
 from dash.development.base_component import Component
 
+from alerts.together import together
 from dashboard.components import alert_forms as forms
 from dashboard.components import alert_words as words
 from dashboard.components.alert_words import Answer, instant, lasted, link, mark
@@ -14,6 +15,8 @@ from dashboard.components.table import Content, Row, table
 from telemetry import formatting
 from telemetry.model import Unit
 
+MOST_NAMES = 8
+"""Of those that the same alert fires on."""
 OPEN_EFFECTS = 3
 """So many of what follows from an alert stand open."""
 
@@ -37,11 +40,16 @@ def firing(
         return html.P("Nothing is wrong that a rule knows of.", className="note well")
     order = sorted(roots, key=lambda one: (one["state"] == "silenced", *_badness(one)))
     quiet = {one["id"]: one for one in silences}
-    cards = [
-        card(one, effects.get(one["id"], ()), now_ms, (rules or {}).get(one["rule"]), quiet.get(one["silence"]))
-        for one in order
-    ]
+    cards = []
+    for first, *others in together(order, _story):
+        rule, silence = (rules or {}).get(first["rule"]), quiet.get(first["silence"])
+        follow = [effect for one in (first, *others) for effect in effects.get(one["id"], ())]
+        cards.append(card(first, follow, now_ms, rule, silence, others))
     return html.Div(cards, className="alert-cards")
+
+
+def _story(alert: Answer) -> tuple[tuple[str, ...], int]:
+    return tuple(alert[name] for name in ("rule", "deployment", "severity", "state")), alert["fired"]
 
 
 def _badness(alert: Answer) -> tuple[int, int]:
@@ -49,9 +57,15 @@ def _badness(alert: Answer) -> tuple[int, int]:
 
 
 def card(
-    alert: Answer, effects: Sequence[Answer], now_ms: int, rule: Answer | None = None, silence: Answer | None = None
+    alert: Answer,
+    effects: Sequence[Answer],
+    now_ms: int,
+    rule: Answer | None = None,
+    silence: Answer | None = None,
+    others: Sequence[Answer] = (),
 ) -> Component:
-    """One alert: what, where, since when, what to do first, and what can be done about it here."""
+    """One alert: what, where, since when, what to do first, and what can be done about it here. others: the same on
+    other things (`alerts.together`)."""
     head = html.Div(
         [
             mark(alert["severity"]),
@@ -69,12 +83,23 @@ def card(
         parts.append(html.P(doubt, className="note doubt"))
     parts += words.first(rule)
     parts += [words.hidden(silence)] if silence is not None else []
+    parts += [_others(others, now_ms)] if others else []
     parts += [_effects(effects)] if effects else []
     return html.Article(
         [*parts, doing(alert, now_ms)],
         className="alert-card",
         **{"data-severity": alert["severity"], "data-state": alert["state"], "data-key": f"alert {alert['id']}"},
     )
+
+
+def _others(others: Sequence[Answer], now_ms: int) -> Component:
+    lines = [html.Li([link(one), ": ", one["message"], doing(one, now_ms)]) for one in others]
+    return html.Details([html.Summary(f"and on {len(others)} more: {_names(others)}"), html.Ul(lines)])
+
+
+def _names(others: Sequence[Answer]) -> str:
+    shown = ", ".join(one["subject"] for one in others[:MOST_NAMES])
+    return shown if len(others) <= MOST_NAMES else f"{shown}, …"
 
 
 def _effects(effects: Sequence[Answer]) -> Component:

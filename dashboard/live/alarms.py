@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from alerts.record import Alert, Silence, silenced_by
+from alerts.record import Alert, Silence, speaking
 from dashboard.live.cells import LEVELS, worst
 from storage.alerts import AlertFilter
 from storage.store import Store
@@ -32,9 +32,9 @@ class Alarms:
 
 
 def causes(firing: Sequence[Alert], silences: Sequence[Silence], now_ms: int) -> tuple[Alert, ...]:
-    """Alerts that no other firing one explains and that nobody silenced, the gravest first."""
-    numbers = {alert.id for alert in firing}
-    found = [alert for alert in firing if alert.cause not in numbers and silenced_by(alert, silences, now_ms) is None]
+    """Alerts that nobody silenced and that no other such one explains, the gravest first."""
+    numbers = speaking(firing, silences, now_ms)
+    found = [alert for alert in firing if alert.id in numbers and alert.cause not in numbers]
     return tuple(sorted(found, key=lambda alert: (-LEVELS.index(level_of(alert)), alert.began_ms, alert.id)))
 
 

@@ -13,6 +13,7 @@ from alerts.outbox import Outgoing
 from alerts.places import PLACES
 from alerts.record import Alert
 from alerts.rule import RANK, Rule, Severity
+from alerts.together import together
 from telemetry import formatting
 
 VERSION = 1
@@ -111,9 +112,10 @@ def labels(alert: Alert) -> dict[str, str]:
 
 def title(said: Sequence[tuple[Alert, Word]]) -> str:
     """One line: the alert, or how many of what."""
-    if len(said) == 1:
+    if len(together(said, _story)) == 1:
         alert, word = said[0]
         where = f" on {alert.owner}" if alert.owner else ""
+        where += f" and {len(said) - 1} more" if len(said) > 1 else ""
         return plain(f"{HEADS[word].capitalize()}: {alert.title}{where} ({alert.severity})", LONGEST_TITLE)
     counts = [(word.value, sum(one is word for _, one in said)) for word in ORDER]
     first = said[0][0]
@@ -124,19 +126,30 @@ def title(said: Sequence[tuple[Alert, Word]]) -> str:
 def _body(said: Sequence[tuple[Alert, Word]], context: Context, most: int) -> str:
     """A paragraph for each, as many as there is room for; of the others how many."""
     found: list[str] = []
-    used = 0
-    for place, (alert, word) in enumerate(said):
-        text = _paragraph(alert, word, context)
-        rest = f"… and {len(said) - place} more: {context.web.rstrip('/')}/alerts"
+    used, left = 0, len(said)
+    for story in together(said, _story):
+        text = _paragraph(*story[0], context, [alert for alert, _ in story[1:]])
+        rest = f"… and {left} more: {context.web.rstrip('/')}/alerts"
         if found and used + len(text) + len(rest) + 4 > most:
             return "\n\n".join([*found, rest])
         found.append(text)
-        used += len(text) + 2
+        used, left = used + len(text) + 2, left - len(story)
     return "\n\n".join(found)
 
 
-def _paragraph(alert: Alert, word: Word, context: Context) -> str:
-    lines = [plain(f"{HEADS[word]} ({alert.severity}): {alert.message}", LONGEST_LINE), _times(alert, word)]
+def _story(said: tuple[Alert, Word]) -> tuple[tuple[str, ...], int]:
+    """In what two words on alerts are the same story, and when it was."""
+    alert, word = said
+    at_ms = alert.ended_ms if word is Word.RESOLVED and alert.ended_ms is not None else alert.fired_ms
+    return (word.value, alert.rule, alert.deployment, alert.severity), at_ms
+
+
+def _paragraph(alert: Alert, word: Word, context: Context, others: Sequence[Alert] = ()) -> str:
+    """others: the same of other things."""
+    lines = [plain(f"{HEADS[word]} ({alert.severity}): {alert.message}", LONGEST_LINE)]
+    names = ", ".join(dict.fromkeys(" ".join(one.key) or "the cluster" for one in others))
+    lines += [plain(f"and on {len(others)} more: {names}", LONGEST_LINE)] if others else []
+    lines += [_times(alert, word)]
     runbook = context.runbook(alert)
     lines += [f"Runbook: {plain(runbook, LONGEST_LINE)}"] if runbook and word is not Word.RESOLVED else []
     return "\n".join([*lines, context.link(alert.id)])

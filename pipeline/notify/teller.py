@@ -12,7 +12,7 @@ from alerts.machine import Standing
 from alerts.notices import Channel, Memory, Notice, Word
 from alerts.outbox import ChannelMemory
 from alerts.places import Key
-from alerts.record import Alert, Silence, silenced_by
+from alerts.record import Alert, Silence, silenced_by, speaking
 from alerts.rule import Rule, Severity
 
 Standings = Mapping[tuple[str, Key], Standing]
@@ -70,7 +70,7 @@ class Teller:
         self._ended |= {alert.id: alert for alert in changed if not alert.firing}
         self._ended = {number: alert for number, alert in self._ended.items() if number in owed}
         present = [*firing, *self._ended.values()]
-        fires = {alert.id for alert in firing}
+        fires = speaking(firing, silences, tick)
         seen = Seen(tick, fires, standings, silences, rules, self._names(), frozenset(awaiting))
         told = [as_told(alert, seen) for alert in present]
         spoken = Spoken()
@@ -102,8 +102,8 @@ def _elsewhere(alert: Alert, rules: Mapping[str, Rule]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What is known at a tick. fires: numbers of alerts that fire. channels: names of those there are. awaiting: those
-    of alerts whose cause may fire in a moment."""
+    """What is known at a tick. fires: numbers of alerts that fire and are not silenced. channels: names of those there
+    are. awaiting: those of alerts whose cause may fire in a moment."""
 
     tick: int
     fires: set[int]

@@ -140,7 +140,28 @@ def test_a_replay_counts_by_the_week() -> None:
         Fired(("a", "0"), START_MS + 10_000, START_MS + 13_000, START_MS + 17_000),
     )
     assert (found.start_ms, found.end_ms, found.cut) == (START_MS, START_MS + 24_000, False)
-    assert found.per_week == pytest.approx(2 * 604_800_000 / 24_001)
+    assert found.per_week is None, "24 s say nothing of a week"
+
+
+class Longer(Slices):
+    """The same, and then quiet until so long after its begin."""
+
+    length_ms = 86_400_000
+
+    def slices(self) -> list[tuple[int, int]]:
+        first = list(super().slices())
+        return [*first, (first[-1][1] + 1, first[0][0] + self.length_ms - 1)]
+
+    def quiet(self, start_ms: int, end_ms: int, /) -> bool:
+        return end_ms - start_ms > 1_000_000
+
+
+@pytest.mark.parametrize(("length_ms", "per_week"), [(86_399_999, None), (86_400_000, 14.0), (604_800_000, 2.0)])
+def test_of_a_day_it_counts_by_the_week(length_ms: int, per_week: float | None) -> None:
+    degrees = [[95.0] * 5 + [80.0] * 5 + [95.0] * 5 + [80.0] * 10, *[[80.0] * 25] * 3]
+    past = Longer(world(degrees, [0.0] * 25), [10])
+    past.length_ms = length_ms
+    assert replay(HOT, past).per_week == per_week
 
 
 CONDITIONS = [

@@ -59,6 +59,7 @@ def titles(part: Any) -> list[str]:
 SILENCE: dict[str, Any] = {
     "id": 3,
     "state": "active",
+    "problem": "",
     "start": NOW,
     "end": NOW + 1000,
     "rule": "",

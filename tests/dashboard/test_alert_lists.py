@@ -55,6 +55,26 @@ def test_the_gravest_stands_first_the_newest_among_equals_and_the_silenced_last(
     assert titles(found) == [f"GPU hot {number}" for number in (5, 6, 3, 2, 1, 4)]
 
 
+def test_the_same_alert_on_one_thing_after_another_has_one_card() -> None:
+    many = [alert(number, subject=f"n{number}", fired=NOW - number * 1000) for number in range(1, 13)]
+    found = lists.firing([*many, alert(20, state="inhibited", cause=12)], NOW)
+    assert titles(found) == ["GPU hot 1"]
+    told = text(found)
+    assert "and on 11 more: n2, n3, n4, n5, n6, n7, n8, n9, …" in told
+    assert "GPU hot 12 :" in told
+    assert "1 more alert follows from it" in told, "also from one of the others"
+    assert "and on 2 more: n2, n3" in text(lists.firing(many[:3], NOW))
+    apart = [many[0], many[1], alert(3, fired=NOW - 61_001)]
+    acknowledged = [*many[:2], alert(3, fired=NOW - 3000, state="acknowledged", acknowledged=NOW)]
+    for few in (many[:2], apart, acknowledged):
+        assert len(titles(lists.firing(few, NOW))) == len(few)
+
+
+def test_a_broken_silence_says_so() -> None:
+    found = text(lists.silences([{**SILENCE, "state": "broken", "problem": "“from” is no time"}]))
+    assert "broken: “from” is no time" in found
+
+
 def test_nothing_fires() -> None:
     assert text(lists.firing([], NOW)) == "Nothing is wrong that a rule knows of."
     assert page.count([]) == "all quiet"

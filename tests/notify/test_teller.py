@@ -105,6 +105,61 @@ def test_titles() -> None:
     assert "\n" not in title([(replace(HOT, title="a\r\nBcc: b"), Word.FIRING)])
 
 
+FEW = [(replace(HOT, id=number, key=(f"n{number}", "0")), Word.FIRING) for number in range(1, 4)]
+
+
+def test_one_story_is_one_paragraph() -> None:
+    assert title(FEW) == "Firing: GPU hot on n1 and 2 more (warning)"
+    assert title(FEW[:2]) == "2 alerts: 2 firing; first GPU hot on n1"
+    late = (replace(HOT, id=4, key=("n4", "0"), fired_ms=HOT.fired_ms + 60_001), Word.FIRING)
+    assert title([*FEW, late]) == "4 alerts: 4 firing; first GPU hot on n1"
+    wanted = Outgoing("x", "ops", NOW, tuple((one.id, word) for one, word in [*FEW, late]))
+    found = message(wanted, {one.id: one for one, _ in [*FEW, late]}, Context("http://hub:8050"), 9_000)
+    assert found is not None
+    first, second = found.body.split("\n\n")
+    assert first.splitlines()[1] == "and on 2 more: n2 0, n3 0"
+    assert first.splitlines()[-1] == "http://hub:8050/alerts/1"
+    assert "more" not in second
+    assert [one["id"] for one in found.payload["alerts"]] == [1, 2, 3, 4], "programs are told of each"
+    short = message(wanted, {one.id: one for one, _ in [*FEW, late]}, Context("http://hub:8050"), len(first) + 40)
+    assert short is not None
+    assert short.body.split("\n\n") == [first, "… and 1 more: http://hub:8050/alerts"]
+
+
+def test_ends_are_one_story_by_when_they_came() -> None:
+    over = [(replace(OVER, id=at, fired_ms=HOT.fired_ms + 70_000 * at), Word.RESOLVED) for at in range(3)]
+    assert title(over) == "Resolved: GPU hot on spark-07 and 2 more (warning)"
+    apart = [(replace(OVER, id=at, ended_ms=HOT.fired_ms + 70_000 * at), Word.RESOLVED) for at in range(3)]
+    assert title(apart).startswith("3 alerts: 3 resolved")
+
+
+@pytest.mark.parametrize("other", [{"rule": "x"}, {"deployment": "x"}, {"severity": "critical"}])
+def test_what_is_another_story(other: dict[str, str]) -> None:
+    assert title([*FEW[:2], (replace(FEW[2][0], **other), Word.FIRING)]).startswith("3 alerts")  # type: ignore[arg-type]
+
+
+def test_a_silence_hides_what_it_matches_and_not_what_follows_from_it() -> None:
+    """The cause is silenced by its rule; what follows from it is a rule of its own, and is told."""
+    cause = replace(HOT, id=3, rule="node_silent", key=("spark-07",), place="node")
+    effect = replace(HOT, cause=3)
+
+    def told(*silences: Silence) -> list[int]:
+        spoken = Teller([Channel("ops", gather_ms=0)]).tick(
+            NOW,
+            [cause, effect],
+            [],
+            {WHERE: HOLDS, (cause.rule, cause.key): HOLDS},
+            silences,
+            RULES,
+        )
+        return [number for notice in spoken.notices for number, _ in notice.words]
+
+    assert told() == [3]
+    assert told(Silence(1, 0, NOW + 1, rule="node_silent")) == [7]
+    assert told(Silence(1, 0, NOW, rule="node_silent")) == [3], "it is over"
+    assert told(Silence(1, 0, NOW + 1, node="spark-07")) == []
+
+
 def test_labels_name_the_instance() -> None:
     assert labels(CLUSTER) == {}
     engine = replace(HOT, place="engine", key=("head", "0", "m"), deployment="")
@@ -115,7 +170,7 @@ def test_labels_name_the_instance() -> None:
 
 
 def test_a_long_message_says_how_much_is_left_out() -> None:
-    alerts = {number: replace(HOT, id=number) for number in range(40)}
+    alerts = {number: replace(HOT, id=number, rule=f"r{number}") for number in range(40)}
     wanted = Outgoing("x", "ops", NOW, tuple((number, Word.FIRING) for number in range(40)))
     found = message(wanted, alerts, Context("http://hub:8050/"), 1_900)
     assert found is not None

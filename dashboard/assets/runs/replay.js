@@ -11,8 +11,8 @@ const REACH = "-30d", SHOWN = 20;
 export function words({ fired, cut, per_week }) {
   if (!fired.length) return "It would not have fired in the last 30 days, as far as something was recorded.";
   const count = cut ? `more than ${fired.length} times` : fired.length === 1 ? "once" : `${fired.length} times`;
-  // Of less than a week nothing is said of weeks.
-  return `It would have fired ${count} in the last 30 days${per_week <= fired.length ? `, ${per_week.toFixed(1)} per week` : ""}.`;
+  // Of less than a week nothing is said of weeks; of less than a day it is null.
+  return `It would have fired ${count} in the last 30 days${per_week !== null && per_week <= fired.length ? `, ${per_week.toFixed(1)} per week` : ""}.`;
 }
 
 function line({ subject, fired, ended }, now) {
