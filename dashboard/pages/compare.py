@@ -248,7 +248,7 @@ def roofline(found: Answer) -> Component | None:
     head = ("Run", "Step", "Shortest possible", "Steps at best", "Share reached", "")
     said = (
         "If nothing but reading the weights took time; KV cache, drafts, fabric and prefills are not counted. Step is "
-        "the mean between two tokens over the whole run, prefills in between included; verdicts compare steps of like load."
+        "the mean between two tokens over the whole run, prefills included; verdicts compare steps of like load."
     )
     return panel("Roofline of the memory", html.P(said, className="note"), table(head, rows, "Roofline"))
 
