@@ -72,7 +72,7 @@ PREFILL_THROUGHPUT = Number(
     "prefill_throughput",
     "Prefill throughput",
     TPS,
-    "Computed prompt tokens of the prefills that ended in the stretch ∕ their length.",
+    "Computed prompt tokens of the prefills that ended in the stretch ∕ their lengths added up: of one at a time.",
 )
 PREFILL_SPEED = Number(
     "prefill_speed",
@@ -82,7 +82,10 @@ PREFILL_SPEED = Number(
 )
 EPISODES = Number("prefill_episodes", "Prefills", Unit.COUNT, "Prefill episodes that ended in the stretch.")
 PREFILL_SECONDS = Number(
-    "prefill_seconds", "Time in prefills", Unit.SECONDS, "Length of the prefills of known length together."
+    "prefill_seconds",
+    "Time in prefills",
+    Unit.SECONDS,
+    "Time of the stretch in which one of its prefills of known length ran; several at once count once.",
 )
 PREFILL_TOKENS = Number(
     "prefill_tokens", "Prefilled tokens", Unit.TOKENS, "Computed prompt tokens of the prefills of known size together."
@@ -210,10 +213,22 @@ def _prefill(stretch: Stretch) -> list[Entry]:
             computed / waited if waited > 0 else None, count=answered, why="the engine does not tell both of its terms"
         ),
         EPISODES.entry(len(ended)),
-        PREFILL_SECONDS.entry(seconds if whole or not ended else None, count=len(whole), note=note, why=why),
+        PREFILL_SECONDS.entry(
+            _covered(whole, stretch.start_ms) if whole or not ended else None, count=len(whole), note=note, why=why
+        ),
         PREFILL_TOKENS.entry(tokens if whole or not ended else None, count=len(whole), note=note, why=why),
         *_largest_of(whole, why),
     ]
+
+
+def _covered(whole: list[Episode], start_ms: int) -> float:
+    """Seconds since the start in which at least one prefill ran."""
+    covered, until = 0.0, float(start_ms)
+    spans = sorted((one.end_ms - 1000.0 * (one.seconds or 0.0), float(one.end_ms)) for one in whole)
+    for start, end in spans:
+        covered += max(end - max(start, until), 0.0)
+        until = max(until, end)
+    return covered / 1000.0
 
 
 def _largest_of(whole: list[Episode], why: str) -> list[Entry]:

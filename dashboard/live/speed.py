@@ -14,6 +14,8 @@ from dashboard.live.scene import SHOWN_MS, WINDOWS_MS, Scene
 from dashboard.live.sentence import BUSIEST
 from runs.activity import windows
 from runs.decoding import Decoding
+from runs.speed import BELOW_MEAN, WORTH_SAYING
+from storage.records import Episode
 from telemetry import formatting
 from telemetry.catalog import cluster, engine
 from telemetry.catalog import ratios as quotients
@@ -49,7 +51,7 @@ def phase(scene: Scene) -> str:
 
 
 def prefill_now(scene: Scene) -> Cell:
-    """The prefill that runs, else the last one: "last 60k in 81 s"."""
+    """The prefill that runs, else the last one: "last 60.0k tokens in 1m 20s, 750 tok/s"."""
     text = running_text(scene)
     if text:
         return words(text)
@@ -59,7 +61,14 @@ def prefill_now(scene: Scene) -> Cell:
     last = max(done, key=lambda episode: episode.end_ms)
     tokens = "some tokens" if last.tokens is None else formatting.text(last.tokens, Unit.TOKENS)
     seconds = "an unknown time" if last.seconds is None else formatting.text(last.seconds, Unit.SECONDS)
-    return words(f"last {tokens} in {seconds}")
+    return words(f"last {tokens} in {seconds}{_speed(last)}")
+
+
+def _speed(one: Episode) -> str:
+    """ ", 750 tok/s": of one prefill, where both of its terms are known; the figure above is of all of five minutes."""
+    if one.tokens is None or not one.seconds:
+        return ""
+    return f", {formatting.text(one.tokens / one.seconds, TPS)}"
 
 
 def decode_now(scene: Scene) -> float:
@@ -84,6 +93,14 @@ def no_tokens(scene: Scene, window_ms: float) -> str:
     return reason(scene, engine.GENERATION_TOKENS, otherwise=told)
 
 
+def _peak(scene: Scene, metric: Metric, window_ms: float, mean: float) -> Cell:
+    """The largest of whole windows; none is told while it is below the mean, which has what came in no such window."""
+    found = peak(scene, metric)
+    if found < mean * (1.0 - WORTH_SAYING):
+        return unknown(BELOW_MEAN)
+    return cell(found, TPS, no_tokens(scene, window_ms))
+
+
 def _no_prefill(scene: Scene) -> str:
     """Why there is no throughput of prefills: what runs now is counted once it has ended."""
     if running(scene) is not None:
@@ -94,13 +111,12 @@ def _no_prefill(scene: Scene) -> str:
 def speed_cells(scene: Scene) -> dict[str, Cell]:
     """decode.*, prefill.*, requests.* and phase."""
     waiting = reason(scene, engine.REQUESTS_WAITING)
+    mean = mean_while_decoding(scene)
     return {
         "decode.now": cell(decode_now(scene), TPS, no_tokens(scene, WINDOWS_MS["decode_now"])),
-        "decode.mean": cell(
-            mean_while_decoding(scene), TPS, reason(scene, engine.GENERATION_TOKENS, otherwise=NO_TOKENS)
-        ),
-        "decode.peak": cell(peak(scene, cluster.RECORDED_DECODE), TPS, no_tokens(scene, DECODING_MS)),
-        "decode.peak_1s": cell(peak(scene, cluster.RECORDED_DECODE_1S), TPS, no_tokens(scene, SECOND_MS)),
+        "decode.mean": cell(mean, TPS, reason(scene, engine.GENERATION_TOKENS, otherwise=NO_TOKENS)),
+        "decode.peak": _peak(scene, cluster.RECORDED_DECODE, DECODING_MS, mean),
+        "decode.peak_1s": _peak(scene, cluster.RECORDED_DECODE_1S, SECOND_MS, mean),
         "prefill.throughput": cell(
             scene.quotient(quotients.PREFILL_TPS),
             TPS,

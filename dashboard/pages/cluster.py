@@ -42,7 +42,7 @@ def speed() -> Component:
         [
             html.Div([html.H2("Prefill")], className="head"),
             html.Div([cell("prefill.throughput", "hero second")], className="figure"),
-            html.Div([cell("prefill.now", "words")], className="note"),
+            noted("of 5 min · ", cell("prefill.now", "words")),
             html.Div("", className="reason", **{"data-reason": "prefill.throughput"}),
         ],
         className="panel speed prefill",

@@ -293,6 +293,16 @@ def test_prefill_is_of_episodes() -> None:
     assert value(found, "speed.largest_prefill_speed") == 750
 
 
+def test_time_in_prefills_is_no_longer_than_the_stretch() -> None:
+    """Two engines' at once, one inside another, and one that began before the stretch."""
+    episodes = [episode(0, 30, 6000, 30.0), episode(20, 40, 2000, 20.0), episode(22, 24, 500, 2.0)]
+    episodes += [episode(44, 50, 600, 5.0)]
+    found = World(61, {TOKENS: STEADY}, episodes=episodes).summary(10, 60)
+    assert value(found, "speed.prefill_seconds") == 30 + 5
+    assert entry(found, "speed.prefill_seconds").count == 4
+    assert value(found, "speed.prefill_throughput") == pytest.approx(9100 / 57), "each by its own length"
+
+
 @pytest.mark.parametrize(("start", "end", "tokens"), [(0, 10, 6000), (10, 20, 2000), (3, 9.9, 0), (10, 15.9, 0)])
 def test_a_prefill_belongs_to_the_stretch_in_which_it_ended(start: float, end: float, tokens: float) -> None:
     episodes = [episode(2, 10, 6000, 8.0), episode(12, 16, 2000, 4.0)]

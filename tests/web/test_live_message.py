@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from runs.speed import BELOW_MEAN
 from telemetry.catalog import cluster, engine, gpu, network
 from telemetry.model import part
 from tests.web.conftest import MakeWeb, MakeWorld
@@ -15,7 +16,7 @@ CELLS = {
     "decode.peak": "20.0 tok/s",
     "decode.peak_1s": "25.0 tok/s",
     "prefill.throughput": "750 tok/s",  # 150 tokens and 0.2 s of prefill a second
-    "prefill.now": "last 60.0k tokens in 1m 20s",
+    "prefill.now": "last 60.0k tokens in 1m 20s, 750 tok/s",
     "requests.running": "3",
     "requests.waiting": "1",
     "phase": "decoding",
@@ -354,3 +355,17 @@ def test_world_starts_where_it_says(make_world: MakeWorld) -> None:
     world: World = make_world()
     world.run(0, 1)
     assert [row.tick for row in world.writer.rows(targets=[HEAD])] == [T0, T0 + 1000]
+
+
+@pytest.mark.parametrize(("recorded", "told"), [(19.79, "–"), (19.81, "19.8"), (20.0, "20.0"), (30.0, "30.0")])
+def test_no_peak_is_told_below_the_mean(make_world: MakeWorld, make_web: MakeWeb, recorded: float, told: str) -> None:
+    """In the first minute no whole window has what the mean has; a hundredth is rounding."""
+    world = make_world(nodes=1)
+    for one in (cluster.RECORDED_DECODE, cluster.RECORDED_DECODE_1S):
+        world.set(DEPLOYMENT, one, lambda _number: recorded)
+    world.run(0, 60)
+    cells = make_web(world).step()["cells"]
+    assert text(cells["decode.mean"]) == "20.0 tok/s"
+    for key in ("decode.peak", "decode.peak_1s"):
+        assert cells[key][0] == told
+        assert cells[key][3] == (BELOW_MEAN if told == "–" else "")
