@@ -15,6 +15,7 @@ from cli import channels, configs, console
 from cli.columns import aligned
 from cli.console import FAILED, REFUSED, UNHEARD, instant, said
 from cli.numbers import number
+from cli.words import say
 from dashboard.api import alert_answers as answers
 from dashboard.api import parameters, rule_answers
 from dashboard.api.parameters import ParameterError
@@ -85,7 +86,10 @@ def _do(sources: Sources, file: File, words: Sequence[str], options: Options) ->
     if action not in SHOWN:
         raise ValueError(f"alerts {action}: there is no such thing; {USAGE}")
     found, lines = SHOWN[action](sources, file, words, options)
-    print(json.dumps(found) if options.get("json") else "\n".join(lines))
+    if options.get("json"):
+        print(json.dumps(found))
+    else:
+        say(*lines)
     return 0
 
 
@@ -234,7 +238,7 @@ def _check(words: Sequence[str]) -> int:
         return said(f"{words[0]} cannot be read: {error}", FAILED)
     if wrong:
         return said("\n".join(wrong), FAILED)
-    print(f"{len(merged(defaults(), tables))} rules, {len(tables)} of them from {words[0]}: all are well")
+    say(f"{len(merged(defaults(), tables))} rules, {len(tables)} of them from {words[0]}: all are well")
     return 0
 
 
@@ -297,5 +301,5 @@ def _order(sources: Sources, file: File, given: dict[str, Any], options: Options
     if found["error"] is not None:
         return said(found["error"], FAILED)
     if not options.get("json"):
-        print(DONE[given["kind"]].format(**given, word="on" if given.get("on") else "off"))
+        say(DONE[given["kind"]].format(**given, word="on" if given.get("on") else "off"))
     return 0

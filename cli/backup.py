@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from cli.progress import Line
 from cli.verify import summary
+from cli.words import say
 from settings import Settings
 from storage.backup import Backup, back_up
 from storage.errors import StoreError
@@ -23,10 +23,10 @@ def main(settings: Settings, options: Mapping[str, Any]) -> int:
         made = back_up(settings.store, Path(options["file"]), force=bool(options.get("force")), progress=line.tell)
     except StoreError as error:
         line.end()
-        print(error, file=sys.stderr)
+        say(*str(error).splitlines(), error=True)
         return FAILED
     line.end()
-    print("\n".join(told(made)))
+    say(*told(made))
     return 0
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from cli.benchmarks import imported, lines, results, shown_all
 from cli.console import FAILED, REFUSED, UNHEARD, now_ms, said
+from cli.words import say
 from dashboard.api import run_answers as route
 from dashboard.api.benchmark_answers import Wish
 from dashboard.api.parameters import ParameterError
@@ -182,7 +183,7 @@ def _import(sources: Sources, path: Path, run: Run, before: Collection[str]) -> 
     """Results that were not in the file before. What cannot be imported is said; the command's own status stands."""
     try:
         for one in imported(sources, path, Wish(run.id), before):
-            print(f"\n{lines(one)}")
+            say("", *lines(one).split("\n"))
     except (ParameterError, ValueError, OSError, StoreError) as error:
         said(error, 0)
 
@@ -191,12 +192,12 @@ def _summary(sources: Sources, number: int) -> None:
     run = sources.store.run(number)
     if run is None:
         return
-    print(f"\nRun {run.id} ({run.name})")
+    say("", f"Run {run.id} ({run.name})")
     end = run.end_ms if run.end_ms is not None else sources.now_ms()
     if end <= run.start_ms:
-        print("It was over before anything was read.")
+        say("It was over before anything was read.")
         return
     told = RunNumbers(sources).of(run, run.start_ms, end)
     sections = [Section.from_json(one) for one in told.sections]
     entries = [one.to_json() for path in HEADS if (one := find(sections, path)) is not None]
-    print(told.why or shown_all(entries))
+    say(*(told.why or shown_all(entries)).split("\n"))

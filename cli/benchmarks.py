@@ -10,6 +10,7 @@ from typing import Any
 from cli.columns import aligned
 from cli.console import FAILED, REFUSED, UNHEARD, now_ms, said
 from cli.numbers import number
+from cli.words import clean, say
 from dashboard.api.benchmark_answers import Wish, answers, bring
 from dashboard.api.parameters import ParameterError
 from dashboard.run_numbers import RunNumbers
@@ -51,7 +52,10 @@ def main(settings: Settings, options: Mapping[str, Any]) -> int:
         return said(error, FAILED)
     finally:
         store.close()
-    print(json.dumps({"results": told}) if options.get("json") else "\n\n".join(map(lines, told)))
+    if options.get("json"):
+        print(json.dumps({"results": told}))
+    else:
+        say(*"\n\n".join(map(lines, told)).split("\n"))
     return max((status(one) for one in told), default=0)
 
 
@@ -99,7 +103,7 @@ def lines(told: Mapping[str, Any]) -> str:
         return f"{told['file']}: {told['why']}"
     if told["error"] is not None:
         return f"{told['file']}: {told['error']}"
-    head = f"{told['file']}: run {told['run']} ({told['name']}), {told['how']}"
+    head = f"{clean(told['file'])}: run {told['run']} ({clean(told['name'])}), {told['how']}"
     result = told["result"]
     if result is None:
         return head

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 
 from alerts.outbox import Outgoing
 from cli import destinations
+from cli.words import say
 from settings import Settings
 
 FAILED, REFUSED = 1, 2
@@ -20,7 +20,10 @@ def channels(settings: Settings, *, as_json: bool) -> int:
         for one in destinations.destinations(settings)
     ]
     lines = [f"{one['name']}: {one['url']}, from {one['severity']}, {_on(one['enabled'])}" for one in found]
-    print(json.dumps({"channels": found}) if as_json else "\n".join(lines or ["No channel is configured."]))
+    if as_json:
+        print(json.dumps({"channels": found}))
+    else:
+        say(*(lines or ["No channel is configured."]))
     return 0
 
 
@@ -34,7 +37,7 @@ def test_channel(settings: Settings, name: str) -> int:
     found = next((one for one in known if one.channel.name == name), None)
     if found is None:
         names = ", ".join(one.channel.name for one in known) or "none is configured"
-        print(f"there is no channel {name or 'without a name'}: {names}", file=sys.stderr)
+        say(f"there is no channel {name or 'without a name'}: {names}", error=True)
         return REFUSED
     from pipeline.notify.compose import Context, message
     from pipeline.notify.destination import SCHEMES
@@ -47,7 +50,7 @@ def test_channel(settings: Settings, name: str) -> int:
     try:
         said = Transport().deliver(found, made)
     except UndeliveredError as error:
-        print(f"{name} ({found.mask}) did not take it: {error}", file=sys.stderr)
+        say(f"{name} ({found.mask}) did not take it: {error}", error=True)
         return FAILED
-    print(f"{name} ({found.mask}) took it: {said}")
+    say(f"{name} ({found.mask}) took it: {said}")
     return 0

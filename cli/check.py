@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from cli import configs, discover
 from cli.probe import ENGINE_LABELS, Probe, look, printable
+from cli.words import say
 from collectors.scrape.engines import STATISTICS, stranger
 from collectors.scrape.http import metrics_url
 from collectors.scrape.outcome import Outcome
@@ -52,23 +53,23 @@ def main(settings: Settings) -> int:
     verdicts = asyncio.run(_look_at_all(targets))
     for target, verdict in zip(targets, verdicts, strict=True):
         mark = "ok  " if verdict.good else "FAIL"
-        print(f"{mark} {target.kind.value} {target.name} ({metrics_url(target.url)})")
+        say(f"{mark} {target.kind.value} {target.name} ({metrics_url(target.url)})")
         for sentence in verdict.sentences:
-            print(f"       {sentence}")
+            say(f"       {sentence}")
     good = sum(verdict.good for verdict in verdicts)
-    print(f"{good} of {len(targets)} targets can be read. Samples would go to {without_password(settings.store)}.")
+    say(f"{good} of {len(targets)} targets can be read. Samples would go to {without_password(settings.store)}.")
     return int(good < len(targets))
 
 
 def nothing_configured(ports: Sequence[int] = discover.PORTS) -> int:
     """Say what `run` would do then; 1, as nothing was checked."""
-    print("Nothing is configured: `run` would start an agent for this machine and read it.")
+    say("Nothing is configured: `run` would start an agent for this machine and read it.")
     found = discover.engines(ports)
     for engine in found:
-        print(f"It would also read {engine.what} at {engine.url}.")
+        say(f"It would also read {engine.what} at {engine.url}.")
     if not found:
-        print(f"No engine answers on ports {', '.join(map(str, ports))} of this machine.")
-    print("Name targets with --node NAME=URL and --engine URL, or in tachograph.toml.")
+        say(f"No engine answers on ports {', '.join(map(str, ports))} of this machine.")
+    say("Name targets with --node NAME=URL and --engine URL, or in tachograph.toml.")
     return 1
 
 

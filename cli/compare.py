@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cli import configs, console
+from cli.words import say
 from dashboard.api.parameters import ParameterError
 from dashboard.comparison import Comparisons, chosen
 from dashboard.comparison_words import apart, below, signed
@@ -34,16 +34,16 @@ def main(settings: Settings, options: Mapping[str, Any]) -> int:
         limit = _limit(options.get("fail_below"))
         found = _found(settings, list(options.get("words") or ()))
     except (ParameterError, StoreError, ValueError) as error:
-        print(error, file=sys.stderr)
+        say(*str(error).splitlines(), error=True)
         return REFUSED
     told = [_judged(found, run, limit) for run in found["runs"][1:]]
     if options.get("json"):
         print(json.dumps({**found, "status": _status(told)}))
     else:
-        print("\n".join(_lines(found)))
+        say(*_lines(found))
     for _, sentence in told:
         if sentence:
-            print(sentence, file=sys.stderr)
+            say(sentence, error=True)
     return _status(told)
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from datetime import datetime
 
+from cli.words import say
 from runs.bounds import clipped
 
 FAILED, REFUSED, UNHEARD = 1, 2, 3
@@ -19,7 +19,7 @@ def now_ms() -> int:
 
 def said(error: object, status: int) -> int:
     """Say why, and how it ends."""
-    print(error, file=sys.stderr)
+    say(*str(error).splitlines(), error=True)
     return status
 
 

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 
 from cli import console
 from cli.console import FAILED, REFUSED, said
+from cli.words import say
 from dashboard.api import export as asked
 from dashboard.api.parameters import ParameterError
 from dashboard.sources import Sources
@@ -89,7 +90,7 @@ def _holes(sources: Sources, wanted: Export) -> int:
     """Tell what of the range could not be read, hour by hour; 0 where that is nothing."""
     damaged = sources.store.damaged(wanted.start_ms, wanted.end_ms)
     for one in damaged[:HOLES_TOLD]:
-        print(f"{one.reason}: the export has a gap there", file=sys.stderr)
+        say(f"{one.reason}: the export has a gap there", error=True)
     if len(damaged) > HOLES_TOLD:
         print(f"… and {len(damaged) - HOLES_TOLD} more", file=sys.stderr)
     return HOLES if damaged else 0

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from cli.console import FAILED, REFUSED, now_ms, said
+from cli.words import clean, say
 from dashboard.api.parameters import ParameterError, instant_ms
 from exchange.prometheus import work
 from exchange.prometheus.client import Source
@@ -88,19 +89,19 @@ def _import(source: Source, store: Store, found: Found, wanted: Range) -> int:
 def _count(source: Source, found: Found, wanted: Range) -> int:
     for scrape in found.scrapes:
         hours = work.counted(source, scrape, wanted)
-        print(f"  {scrape.target}: {len(hours)} of {len(wanted.hours())} hours, {sum(hours.values()):,} samples")
-    print("nothing was written (--dry-run)")
+        say(f"  {scrape.target}: {len(hours)} of {len(wanted.hours())} hours, {sum(hours.values()):,} samples")
+    say("nothing was written (--dry-run)")
     return 0
 
 
 def _tell(found: Found, wanted: Range) -> None:
-    print(f"{len(wanted.hours())} whole hours, from {_hour(wanted.start)} to {_hour(wanted.end)}")
+    say(f"{len(wanted.hours())} whole hours, from {_hour(wanted.start)} to {_hour(wanted.end)}")
     for scrape in found.scrapes:
-        print(f"  {scrape.target}: {scrape.kind}, {len(scrape.families)} metrics, from {scrape.place}")
+        say(f"  {scrape.target}: {scrape.kind}, {len(scrape.families)} metrics, from {scrape.place}")
     for problem in found.problems:
-        print(f"  left out: {problem}")
+        say(f"  left out: {problem}")
     if not found.scrapes:
-        print("  there is nothing in it that we know")
+        say("  there is nothing in it that we know")
 
 
 def _range(options: Mapping[str, Any], now_ms: int) -> Range:
@@ -159,7 +160,7 @@ class Progress:
             text = (
                 f"{done:,} of {self._total:,} hours, {self._samples:,} samples; {outcome.target} {_hour(outcome.hour)}"
             )
-            print(f"\r{text:<100}", end="", file=sys.stderr, flush=True)
+            print(f"\r{clean(text):<100}", end="", file=sys.stderr, flush=True)
 
     def done(self) -> None:
         """What became of everything."""
@@ -168,5 +169,5 @@ class Progress:
         for target, hours in self._targets.items():
             for what, text in SAID.items():
                 if hours[what]:
-                    print(f"  {target}: {hours[what]} hours {text}")
-        print(f"{self._hours[IMPORTED]:,} hours imported, {self._samples:,} samples")
+                    say(f"  {target}: {hours[what]} hours {text}")
+        say(f"{self._hours[IMPORTED]:,} hours imported, {self._samples:,} samples")

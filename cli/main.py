@@ -14,6 +14,7 @@ from typing import Any
 from cli import logs
 from cli.options import OPTIONS
 from cli.supervisor import WRONG_SETTINGS
+from cli.words import say
 from settings import FILE, TABLE, SettingsError, load
 from storage.errors import StoreTaken
 
@@ -118,10 +119,10 @@ def _run(arguments: list[str]) -> int:
         module = importlib.import_module(f"cli.{name}")
         status: int = module.main(settings, own) if command in OPTIONS else module.main(settings)
     except SettingsError as error:
-        print("\n".join(("These settings are wrong:", *(f"  {line}" for line in error.problems))), file=sys.stderr)
+        say("These settings are wrong:", *(f"  {line}" for line in error.problems), error=True)
         return WRONG_SETTINGS
     except StoreTaken as error:
-        print(error, file=sys.stderr)
+        say(*str(error).splitlines(), error=True)
         return WRONG_SETTINGS
     except KeyboardInterrupt:
         return INTERRUPTED

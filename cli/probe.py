@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from cli.words import clean
 from collectors.scrape.engines import HUB_LINE
 from collectors.scrape.facts import FactReader
 from collectors.scrape.http import Reply, TargetClient
@@ -73,7 +74,7 @@ async def look(name: str, url: str, token: str | None, timeout_s: float = TIMEOU
 
 def printable(text: object) -> str:
     """Text of strangers, fit for a terminal: no control characters, and not endless."""
-    return "".join(letter if letter.isprintable() else "�" for letter in str(text)[:LONGEST])
+    return clean(str(text)[:LONGEST])
 
 
 async def _facts(client: TargetClient, engine: str) -> dict[str, str]:

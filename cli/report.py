@@ -11,6 +11,7 @@ from typing import Any
 from cli.console import FAILED, UNHEARD, said
 from cli.numbers import number
 from cli.version import version
+from cli.words import say
 from dashboard.report import made
 from dashboard.run_numbers import RunNumbers
 from dashboard.sources import Sources
@@ -64,7 +65,7 @@ def _keep(data: bytes, out: object, options: Options) -> int:
         path.write_bytes(data)
     except OSError as error:
         return said(f"{path}: {error.strerror}", FAILED)
-    print(f"{path}: {len(data) / 1e3:.0f} kB")
+    say(f"{path}: {len(data) / 1e3:.0f} kB")
     return 0
 
 
@@ -91,7 +92,7 @@ def _bring(sources: Sources, path: Path, options: Options) -> int:
     if told["error"] is not None:
         return said(told["error"], FAILED)
     if not options.get("json"):
-        print(f"{path}: run {told['run']}{'' if told['new'] else ', which was there already'}")
+        say(f"{path}: run {told['run']}{'' if told['new'] else ', which was there already'}")
     return 0
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from cli.progress import Line
 from cli.verify import summary
+from cli.words import say
 from settings import Settings
 from storage.backup import restore
 from storage.errors import StoreError, StoreTaken
@@ -25,12 +25,12 @@ def main(settings: Settings, options: Mapping[str, Any]) -> int:
         done = restore(settings.store, Path(options["file"]), time.time_ns() // 1_000_000, progress=line.tell)
     except StoreError as error:
         line.end()
-        print(error, file=sys.stderr)
+        say(*str(error).splitlines(), error=True)
         return REFUSED if isinstance(error, StoreTaken) else FAILED
     line.end()
-    print(f"restored from {options['file']}; {summary(done.report)}")
+    say(f"restored from {options['file']}; {summary(done.report)}")
     if done.version != done.report.version:
-        print(f"The backup's tables were of version {done.version}; the store's are of version {done.report.version}.")
+        say(f"The backup's tables were of version {done.version}; the store's are of version {done.report.version}.")
     if done.aside is not None:
-        print(f"What stood there is kept: {done.aside}")
+        say(f"What stood there is kept: {done.aside}")
     return 0

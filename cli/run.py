@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from cli import configs, discover, hub
 from cli.supervisor import Child, Supervisor
+from cli.words import say
 from settings import Settings, SettingsError, to_environment
 from storage.store import refuse_claimed
 
@@ -55,7 +56,7 @@ def with_local_engines(settings: Settings, ports: Sequence[int] = discover.PORTS
     """Read the engines found on this machine's usual ports, and say so."""
     found = discover.engines(ports) if settings.discover else ()
     for engine in found:
-        print(f"Found {engine.what} at {engine.url}: reading it. To keep it: --engine {engine.url}", flush=True)
+        say(f"Found {engine.what} at {engine.url}: reading it. To keep it: --engine {engine.url}")
     if settings.discover and not found:
         print(
             f"No engine on ports {', '.join(map(str, ports))} of this machine; name one with --engine URL.", flush=True

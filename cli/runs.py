@@ -11,6 +11,7 @@ from cli import compare, console, report
 from cli.columns import aligned
 from cli.console import FAILED, REFUSED, UNHEARD, instant, said
 from cli.numbers import number
+from cli.words import say
 from dashboard.api import parameters
 from dashboard.api import run_answers as route
 from dashboard.api.benchmark_answers import moved
@@ -211,9 +212,9 @@ def _list(sources: Sources, options: Mapping[str, Any]) -> int:
         print(json.dumps(found))
         return 0
     if not found["runs"]:
-        print("No run matches." if given else "No run was recorded yet.")
+        say("No run matches." if given else "No run was recorded yet.")
         return 0
-    print(aligned([COLUMNS, *(_row(run) for run in found["runs"])]))
+    say(*aligned([COLUMNS, *(_row(run) for run in found["runs"])]).split("\n"))
     return 0
 
 
@@ -243,7 +244,7 @@ def _show(sources: Sources, run_id: int, options: Mapping[str, Any]) -> int:
     if options.get("json"):
         print(json.dumps(found))
         return 0
-    print("\n".join(_lines(found)))
+    say(*_lines(found))
     return 0
 
 
@@ -255,7 +256,7 @@ def _lines(found: Mapping[str, Any]) -> list[str]:
         f"from {instant(run['start'])}: {run['began']}",
         f"to   {end}",
     ]
-    lines += [run["note"]] if run["note"] else []
+    lines += run["note"].split("\n") if run["note"] else []
     lines += [found["why"]] if found["why"] else []
     for section in found["summary"]:
         rows = [_entry(entry) for entry in section["entries"]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
@@ -11,6 +10,7 @@ from typing import Any
 import orjson
 
 from cli.progress import Line
+from cli.words import say
 from settings import Settings
 from storage import schema
 from storage.errors import StoreError
@@ -28,14 +28,14 @@ def main(settings: Settings, options: Mapping[str, Any]) -> int:
         report = verify_at(settings.store, partial(line.tell, "verified"))
     except StoreError as error:
         line.end()
-        print(error, file=sys.stderr)
+        say(*str(error).splitlines(), error=True)
         return REFUSED
     finally:
         line.end()
     if options.get("json"):
         print(orjson.dumps(as_json(report)).decode())
     else:
-        print("\n".join([*(f"{fault.kind}: {fault.text}" for fault in report.faults), summary(report)]))
+        say(*(f"{fault.kind}: {fault.text}" for fault in report.faults), summary(report))
     return BROKEN if report.faults else 0
 
 
