@@ -17,7 +17,7 @@ FILL_BYTES = 1024.0**3
 FILL_MS = 30_000
 """GPU memory of processes that grows by so much within this time is a model being loaded."""
 SETTLED_MS = 60_000
-"""For so long a stop on purpose may turn out to be something else: an OOM kill is told seconds later."""
+"""For so long a stop may turn out to be something else: an OOM kill is told seconds later."""
 LOADING_MS = 600_000
 """How long after its last growth loading may go on without any (graph capture, warm-up)."""
 
@@ -54,7 +54,7 @@ class Evidence:
 
 
 def _settled(target: Target, tick: int) -> bool:
-    """Whether an engine has been stopped on purpose for a while."""
+    """Whether an engine has been stopped for a while."""
     since = target.health.failing_so_since
     stopped = target.health.verdict.state is TargetState.STOPPED
     return stopped and since is not None and tick - since >= SETTLED_MS

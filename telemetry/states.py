@@ -42,7 +42,7 @@ class Before:
     goodbye: a node's agent said that it shuts down. running: requests an engine had in execution.
     fatal: an OOM kill, a fatal Xid or the loss of a node was seen since then. ever: it has answered at least once.
     memory_rising: memory held by GPU processes has been growing while the engine was away.
-    stopped: it has been judged stopped on purpose for a while, which what happens later does not change. machine_off: a
+    stopped: it has been judged stopped for a while, which what happens later does not change. machine_off: a
     node's agent has said goodbye and is gone since.
     """
 
@@ -66,8 +66,14 @@ def silent_node(failure: TargetState, detail: str, before: Before) -> Verdict:
     return Verdict(failure, detail)
 
 
+IDLE = "no request ran when it went, so whether somebody stopped it or it fell is not known"
+
+
 def silent_engine(failure: TargetState, detail: str, before: Before) -> Verdict:
-    """Verdict on an engine that did not answer with a page: loading, stopped on purpose, restarting, or gone."""
+    """Verdict on an engine that did not answer with a page: loading, stopped, restarting, or gone.
+
+    An engine says no goodbye: one that goes while it is idle was stopped, or fell, and nobody knows which.
+    """
     if failure is TargetState.LOADING:
         return Verdict(failure, detail)
     if failure in (TargetState.TIMED_OUT, TargetState.UNREACHABLE):
@@ -81,7 +87,7 @@ def silent_engine(failure: TargetState, detail: str, before: Before) -> Verdict:
             return Verdict(TargetState.RESTARTING, "nothing listens there, and GPU memory is filling: a restart")
         return Verdict(TargetState.LOADING, "nothing listens there yet, and GPU memory is filling")
     if before.stopped or (before.running == 0 and not before.fatal):
-        return Verdict(TargetState.STOPPED, "nothing listens there; no request ran when it went: stopped on purpose")
+        return Verdict(TargetState.STOPPED, f"nothing listens there; {IDLE}")
     if before.ever and before.running:
         ran = "1 request" if before.running == 1 else f"{before.running:g} requests"
         return Verdict(TargetState.UNREACHABLE, f"nothing listens there; {ran} ran when it went")

@@ -23,7 +23,7 @@ STATE_WORDS = {
     "not found": "has no metrics page",
     "unauthorised": "wants a token",
     "no statistics": "offers no statistics",
-    "stopped": "was stopped",
+    "stopped": "has stopped",
     "loading": "is loading",
     "restarting": "is restarting",
 }

@@ -28,7 +28,7 @@ PHASE_WORDS = {
     "restarting": ("is restarting", "idle"),
     "asleep": ("is asleep", "idle"),
     "stalled": ("has stalled", "critical"),
-    "stopped": ("was stopped", "idle"),
+    "stopped": ("has stopped", "idle"),
     "unknown": ("answers, but does not say what it does", "unknown"),
 }
 SERVING = ("decoding", "prefilling")

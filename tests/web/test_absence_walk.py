@@ -235,7 +235,7 @@ SILENCES = [
     (("spark-02",), "timed out", "", "does not answer in time"),
     ((HEAD,), "timed out", "", "does not answer in time"),
     (NAMES, "refused", "connection refused", "refuses the connection (connection refused)"),
-    (NAMES, "stopped", "", "was stopped"),
+    (NAMES, "stopped", "", "has stopped"),
     (NAMES, "loading", "", "is loading"),
     (("spark-02", HEAD), "ok", "", "has been silent for 31.0 s"),
 ]

@@ -17,7 +17,7 @@ from tests.web.world import HEAD
             "critical",
             "head does not answer (3 requests ran) · Kimi-K3 does not answer on 4 nodes",
         ),
-        ("stopped", "", "idle", "Kimi-K3 was stopped on 4 nodes"),
+        ("stopped", "", "idle", "Kimi-K3 has stopped on 4 nodes"),
         ("loading", "", "idle", "Kimi-K3 is loading on 4 nodes"),
         ("restarting", "", "idle", "Kimi-K3 is restarting on 4 nodes"),
     ],

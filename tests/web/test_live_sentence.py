@@ -29,7 +29,7 @@ PHASES = [
     (4, "idle", "Kimi-K3 is loading on 4 nodes"),
     (5, "idle", "Kimi-K3 is asleep on 4 nodes"),
     (6, "critical", "head has stalled: requests run, but no token moves · Kimi-K3 has stalled on 4 nodes"),
-    (7, "idle", "Kimi-K3 was stopped on 4 nodes"),
+    (7, "idle", "Kimi-K3 has stopped on 4 nodes"),
     (0, "unknown", "Kimi-K3 answers, but does not say what it does on 4 nodes"),
 ]
 
@@ -212,7 +212,7 @@ def test_a_node_whose_samples_stop_is_silent_whatever_its_row_says(make_world: M
 @pytest.mark.parametrize(
     ("state", "level", "text"),
     [
-        ("stopped", "idle", "Serving Kimi-K3 (3 of 4 nodes answer); spark-03 was stopped"),
+        ("stopped", "idle", "Serving Kimi-K3 (3 of 4 nodes answer); spark-03 has stopped"),
         ("not yet scraped", "unknown", "Serving Kimi-K3 (3 of 4 nodes answer); spark-03 has not been read yet"),
         ("timed out", "critical", "spark-03 does not answer in time · Serving Kimi-K3 (3 of 4 nodes answer)"),
         ("strange", "critical", "spark-03 strange · Serving Kimi-K3 (3 of 4 nodes answer)"),
