@@ -43,13 +43,13 @@ def test_bins_are_steps_on_a_ground_from_least_to_most(make_site: MakeSite, open
     site = make_site(ticks=0)
     site.world.set("spark-02", gpu.GPU_POWER, lambda number: 90.0 if number == 450 else 50.0)
     site.run(599)
-    # Ten minutes at 240 points: bins of 3 s, each with its begin and its end.
-    ground, line = traces(open_page(f"{site.address}/node/spark-02"), 402)
+    # Ten minutes at 240 points: round bins of 5 s, each with its begin and its end.
+    ground, line = traces(open_page(f"{site.address}/node/spark-02"), 240)
     assert (ground["ground"], line["ground"]) == (True, False)
-    assert {late - early for early, late in zip(line["x"][::2], line["x"][1::2], strict=True)} == {3000}
+    assert {late - early for early, late in zip(line["x"][::2], line["x"][1::2], strict=True)} == {5000}
     assert line["x"][1:-1:2] == line["x"][2::2]
-    # A second of 90 W in a bin of three: 63 W on average, and its height in the ground.
-    assert max(line["y"]) == pytest.approx((90 + 50 + 50) / 3)
+    # A second of 90 W in a bin of five: 58 W on average, and its height in the ground.
+    assert max(line["y"]) == pytest.approx((90 + 4 * 50) / 5)
     assert (min(ground["y"]), max(ground["y"])) == (50, 90)
 
 

@@ -191,10 +191,11 @@ export class Chart {
   }
 
   valueOf(line, index) {
-    if (index < 0) return { text: "–", value: null, colour: line.colour };
+    const { colour, dash } = line;
+    if (index < 0) return { text: "–", value: null, colour, dash };
     const relation = line.relation?.[index], sign = relation === "<" || relation === ">" ? relation + "\u00a0" : "";
     const said = (value) => text(value, this.unit, this.states);
     const span = line.low && line.low[index] !== line.high[index] ? ` (${said(line.low[index])} – ${said(line.high[index])})` : "";
-    return { text: sign + said(line.mid[index]), span, value: line.mid[index], colour: line.colour };
+    return { text: sign + said(line.mid[index]), span, value: line.mid[index], colour, dash };
   }
 }
