@@ -30,8 +30,8 @@ class Fired:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """fired: by time. per_week: how often on average, None of less than a day, which says nothing of a week. cut: whether
-    there were more than are told."""
+    """fired: by time. per_week: how often on average, None of less than a day, which says nothing of a week. cut:
+    whether there were more than are told."""
 
     start_ms: int
     end_ms: int

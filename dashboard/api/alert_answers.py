@@ -86,8 +86,8 @@ Standings = Mapping[tuple[str, Key], Standing]
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What an alert is told with. firing: numbers of those that fire and are not silenced. stand: where instances stand.
-    silences: that hold or are to come."""
+    """What an alert is told with. firing: numbers of those that fire and are not silenced. stand: where instances
+    stand. silences: that hold or are to come."""
 
     now_ms: int
     firing: frozenset[int]
@@ -198,7 +198,7 @@ def _standing(standing: Standing | None, rule: Rule | None) -> dict[str, Any]:
 
 
 def state_of(alert: Alert, firing: Collection[int], silence: Silence | None) -> str:
-    """firing, acknowledged, silenced, inhibited (its cause fires and is not silenced), resolved. firing: of `Beside`."""
+    """firing, acknowledged, silenced, inhibited (its cause is in `firing`), resolved. firing: of `Beside`."""
     if not alert.firing:
         return "resolved"
     if alert.cause in firing:

@@ -112,3 +112,22 @@ def test_a_chain_that_would_stop_the_collector_is_refused(web: Web) -> None:
     table = {"title": "d", "place": "node", "severity": "info", "when": when}
     said = ask(web, 400, kind="rule", name="deep", table=table)["error"]
     assert said.startswith("Rule deep: when: a condition has at most 100 of + - * / (at character ")
+
+
+@pytest.mark.parametrize(
+    ("silence", "states", "causes"),
+    [
+        ({"rule": "node_silent"}, ["silenced", "firing"], 2),
+        ({"rule": "gpu_hot"}, ["firing", "inhibited"], 2),
+        ({"node": "spark-01"}, ["silenced", "silenced"], 1),
+        ({"rule": "kv_full"}, ["firing", "inhibited"], 2),
+    ],
+)
+def test_what_follows_from_a_silenced_alert_stands_for_itself(
+    world: World, web: Web, silence: dict[str, Any], states: list[str], causes: int
+) -> None:
+    """1, of spark-01, is why 2 fires; 3 of spark-02 beside them, 5 of spark-03 is silenced."""
+    world.writer.commit(Batch(silences=[Silence(2, tick(0), tick(500), **silence)]), world.now)
+    found = {one["id"]: one["state"] for one in web.get("alerts")["alerts"]}
+    assert [found[1], found[2]] == states
+    assert web.step()["alerts"]["causes"] == causes
