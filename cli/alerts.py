@@ -44,7 +44,6 @@ DONE: Mapping[str, str] = {
     "reset": "rule {name}: what people changed is taken back",
 }
 """Kind of an order → what is said once it was carried out."""
-DAY_MS = 86_400_000
 FILTERS = ("rule", "node", "deployment", "severity", "state", "start", "end", "limit")
 Options = Mapping[str, Any]
 
@@ -197,12 +196,12 @@ def _replay(sources: Sources, file: File, words: Sequence[str], options: Options
     ]
 
 
-def often(times: int, length_ms: int, per_week: float) -> str:
+def often(times: int, length_ms: int, per_week: float | None) -> str:
     """How often in so long a stretch of which something was recorded. Of less than a day nothing is said of a week."""
     counted = "once" if times == 1 else f"{times} times"
     if not length_ms:
         return f"{counted}, as nothing was recorded"
-    if length_ms < DAY_MS:
+    if per_week is None:
         return f"{counted} in {formatting.text(length_ms / 1000, Unit.SECONDS)}"
     return f"{counted}, {per_week:.1f} a week"
 
