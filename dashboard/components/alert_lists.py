@@ -142,7 +142,7 @@ def silences(found: Sequence[Answer]) -> Component:
         Row(
             words.about(one),
             [
-                f"{one['state']}: {one['problem']}" if one["problem"] else one["state"],
+                f"number {one['id']} is {one['state']}: {one['problem']}" if one["problem"] else one["state"],
                 instant(one["start"]),
                 html.Span([instant(one["end"]), *([html.Br(), words.weekly(one)] if words.weekly(one) else [])]),
                 one["comment"] or "–",

@@ -72,7 +72,7 @@ def test_the_same_alert_on_one_thing_after_another_has_one_card() -> None:
 
 def test_a_broken_silence_says_so() -> None:
     found = text(lists.silences([{**SILENCE, "state": "broken", "problem": "“from” is no time"}]))
-    assert "broken: “from” is no time" in found
+    assert "number 3 is broken: “from” is no time" in found
 
 
 def test_nothing_fires() -> None:
