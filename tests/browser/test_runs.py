@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from pipeline import digest
 from tests.browser.conftest import Complaints, MakeSite, Open, Site, taken_over
 from tests.web.test_runs import collecting, keep, run
-from tests.web.world import tick
+from tests.web.world import HEAD, tick
 
 
 @pytest.fixture
@@ -58,6 +58,20 @@ def test_from_the_list_to_a_run_and_back(site: Site, open_page: Open) -> None:
     )
     page.get_by_label("Search the runs").fill("#2")
     expect(rows).to_have_count(1)
+
+
+@pytest.mark.live
+def test_a_mean_that_leaves_a_gap_out_has_a_mark(make_site: MakeSite, open_page: Open) -> None:
+    site = make_site(ticks=0)
+    site.world.away(HEAD, 15, 24)
+    site.run(60)
+    keep(site.world, run(1, 10, 30), run(2, 40, None))
+    page = open_page(f"{site.address}/runs")
+    mean = page.locator(".ag-center-cols-container [row-index='1'] [col-id='speed.decode_mean'] span")
+    expect(mean.last).to_have_text("20.0\u00a0tok/s\u00a0∗")
+    expect(mean.last).to_have_attribute("title", re.compile("^Nobody looked, or the engine restarted, while 220"))
+    other = page.locator(".ag-center-cols-container [row-index='0'] [col-id='speed.decode_mean'] span")
+    expect(other.last).to_have_text("20.0\u00a0tok/s")
 
 
 def test_no_run_yet(make_site: MakeSite, open_page: Open) -> None:
