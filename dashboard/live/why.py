@@ -176,7 +176,8 @@ def why_rows(
 ) -> tuple[list[Row], Cell]:
     """Rows of the card, and the cell that names the largest deviation. figures: what deployments' models weigh."""
     compared = compare(scene, known)
-    still = scene.quotient(quotients.DECODE_TPS) == 0
+    speed = scene.quotient(quotients.DECODE_TPS)
+    still = speed == 0
     most = None if still else named(compared)
     rows: list[dict[str, Any]] = [_row(scene, one, most) for one in compared]
     note, hint = roofline.told(scene, figures)
@@ -188,6 +189,8 @@ def why_rows(
     rows.append(straggler_row(columns))
     if still:
         return rows, _still(scene)
+    if not math.isfinite(speed):
+        return rows, unknown(reason(scene, quotients.DECODE_TPS, otherwise="the speed is not known"))
     if not known:
         return rows, unknown("less than a minute of decoding in the last 15 minutes")
     if most is None:

@@ -323,3 +323,13 @@ def test_fabric_use_of_cages_without_a_capacity_is_unknown(make_world: MakeWorld
 def test_fabric_use_passes_over_a_cage_that_is_not_known(make_world: MakeWorld, make_web: MakeWeb) -> None:
     rows, _ = card(make_world, make_web, lambda world: world.set("spark-01", network.RDMA_TRANSMIT, constant(NAN)))
     assert (rows["fabric"]["now"], rows["fabric"]["baseline"]) == ("0.8 %", "0.8 %")
+
+
+def test_of_a_speed_that_is_not_known_nothing_is_as_usual(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    world = make_world()
+    world.run(0, LAST)
+    world.silence(HEAD, LAST + 1, "restarting")
+    world.run(LAST + 1, LAST + 30)
+    cause = make_web(world).step()["cells"]["why"]
+    assert (cause[0], cause[2]) == ("–", "unknown")
+    assert cause[3].startswith("head is restarting")
