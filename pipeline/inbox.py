@@ -47,6 +47,8 @@ class Inbox:
 
     store: Store
     _seen: set[int] = field(default_factory=set)
+    _gone: frozenset[int] = frozenset()
+    """Those that are settled, as far as was seen: done, or taken back by whoever asked before they were begun."""
     _ready: deque[Asked] = field(default_factory=deque)
     _of_alerts: deque[Asked] = field(default_factory=deque)
 
@@ -55,6 +57,7 @@ class Inbox:
         try:
             pending = self.store.pending_commands()
             waiting = {one.id for one in pending}
+            self._gone = frozenset(self._seen - waiting)
             self._seen &= waiting  # what is done is never seen again
             for command in pending:
                 if command.id in self._seen:
@@ -70,11 +73,15 @@ class Inbox:
 
     def take(self) -> list[Asked]:
         """What was asked of runs and fetched since the last time, oldest first."""
-        return [self._ready.popleft() for _ in range(len(self._ready))]
+        return self._taken(self._ready)
 
     def take_alerts(self) -> list[Asked]:
         """The same of alerts, silences and rules."""
-        return [self._of_alerts.popleft() for _ in range(len(self._of_alerts))]
+        return self._taken(self._of_alerts)
+
+    def _taken(self, ready: deque[Asked]) -> list[Asked]:
+        found = [ready.popleft() for _ in range(len(ready))]
+        return [one for one in found if one.number not in self._gone]
 
     def _read(self, command: Command) -> Asked:
         kind = command.kind.removeprefix(PREFIX)

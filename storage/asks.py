@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
-from sqlalchemy import insert, select
+from sqlalchemy import insert, select, update
 
 from storage import schema
 from storage.codec import text_of, value_of
@@ -29,6 +29,18 @@ def command(database: Database, number: int) -> Command | None:
     if found is None:
         return None
     return Command(found.id, found.at_ms, found.kind, value_of(found.payload), found.applied_ms, found.error)
+
+
+def take_back(database: Database, numbers: Collection[int], why: str, now_ms: int) -> set[int]:
+    """Settle commands that were not carried out, as if they were refused; those that it was in time for."""
+    done = schema.command.c.applied_ms
+    back = set()
+    with database.writing() as connection:
+        for number in numbers:
+            change = update(schema.command).where(schema.command.c.id == number, done.is_(None))
+            if connection.execute(change.values(applied_ms=now_ms, error=why)).rowcount:
+                back.add(number)
+    return back
 
 
 def prefer(database: Database, key: str, value: Any) -> None:

@@ -264,6 +264,10 @@ class Store(SealedStore, RunStore, AlertStore, NoticeStore):
         """Ask the collector for something; the command's number."""
         return asks.enqueue(self._database, kind, payload, now_ms)
 
+    def take_back(self, commands: Collection[int], why: str, now_ms: int) -> set[int]:
+        """Settle commands that were not carried out, as refused; those that it was in time for."""
+        return asks.take_back(self._database, commands, why, now_ms)
+
     def pending_commands(self) -> list[Command]:
         """Commands not yet applied, oldest first."""
         with self._database.reading() as connection:

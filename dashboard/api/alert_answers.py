@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +15,7 @@ from alerts.rule import Rule
 from alerts.rulebook import Rulebook
 from dashboard.api import parameters
 from dashboard.api.alert_shape import shape
+from dashboard.api.awaited import UNHEARD, WAIT_S, awaited
 from dashboard.api.parameters import ParameterError
 from dashboard.api.rule_answers import rule_json, rulebook
 from dashboard.api.rule_limits import rulebook_to_read
@@ -25,10 +25,7 @@ from storage.alerts import AlertFilter
 
 KNOWN = ("state", "rule", "node", "deployment", "severity", "run", "start", "end", "text", "limit")
 DEFAULT_LIMIT, MOST = 1_000, 10_000
-WAIT_S, LOOK_S = 4.0, 0.05
-"""How long an answer waits for the collector to carry an order out, and how often it looks."""
 OLD_COMMIT_MS = 10_000
-SILENT = "The collector has not carried this out yet: it is busy, or does not run."
 
 
 # Alerts ---------------------------------------------------------------------------------------------------------------
@@ -268,13 +265,10 @@ def order(sources: Sources, file: Tables, given: Any) -> tuple[dict[str, Any], i
     except ValueError as error:
         raise ParameterError(f"{str(error)[0].upper()}{str(error)[1:]}.") from error
     number = sources.store.enqueue(alert_orders.PREFIX + kind, payload, sources.now_ms())
-    deadline = time.monotonic() + WAIT_S
-    while time.monotonic() < deadline:
-        found = outcome(sources, number)
-        if found["applied"] is not None:
-            return found, 200 if found["error"] is None else 409
-        time.sleep(LOOK_S)
-    return {**outcome(sources, number), "why": SILENT}, 202
+    (found,) = awaited(sources, [number], lambda one: outcome(sources, one), WAIT_S)
+    if found["error"] is not None:
+        return found, 409
+    return found, 200 if found["applied"] is not None else UNHEARD
 
 
 def outcome(sources: Sources, number: int) -> dict[str, Any]:

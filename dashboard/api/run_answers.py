@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dashboard.api import parameters
+from dashboard.api.awaited import UNHEARD, WAIT_S, awaited
 from dashboard.api.parameters import ParameterError
 from dashboard.run_moment import moment
 from dashboard.run_numbers import RunNumbers, within
@@ -21,11 +21,8 @@ from storage.store import Store
 KNOWN = ("deployment", "state", "baseline", "pinned", "tag", "label", "text", "start", "end", "limit", "offset")
 DEFAULT_LIMIT, MOST = 1_000, 10_000
 DEFAULT_POINTS, MOST_POINTS = 600, 2_000
-WAIT_S, LOOK_S = 4.0, 0.05
-"""How long an answer waits for the collector to carry an order out, and how often it looks."""
 MOST_AT_ONCE = 1_000
 """Runs that one request may be about."""
-SILENT = "The collector has not carried this out yet: it is busy, or does not run."
 
 
 def known(store: Store, number: int) -> Run:
@@ -187,29 +184,16 @@ def order(sources: Sources, given: Any) -> tuple[dict[str, Any], int]:
     except ValueError as error:
         raise ParameterError(f"{str(error)[0].upper()}{str(error)[1:]}.") from error
     numbers = [sources.store.enqueue(orders.PREFIX + kind, payload, sources.now_ms()) for payload in payloads]
-    found = _awaited(sources, numbers)
+    found = awaited(sources, numbers, lambda number: outcome(sources, number), WAIT_S)
     if several is None:
         return found[0], _status(found)
     return {"commands": [{"run": run, **one} for run, one in zip(several, found, strict=True)]}, _status(found)
 
 
-def _awaited(sources: Sources, numbers: Sequence[int]) -> list[dict[str, Any]]:
-    """What became of commands, as soon as all were carried out or the time is over."""
-    deadline = time.monotonic() + WAIT_S
-    found = {number: outcome(sources, number) for number in numbers}
-    while waiting := [number for number, one in found.items() if one["applied"] is None]:
-        if time.monotonic() >= deadline:
-            found |= {number: {**found[number], "why": SILENT} for number in waiting}
-            break
-        time.sleep(LOOK_S)
-        found |= {number: outcome(sources, number) for number in waiting}
-    return list(found.values())
-
-
 def _status(found: Sequence[Mapping[str, Any]]) -> int:
     if any(one["error"] is not None for one in found):
         return 409
-    return 200 if all(one["applied"] is not None for one in found) else 202
+    return 200 if all(one["applied"] is not None for one in found) else UNHEARD
 
 
 def outcome(sources: Sources, number: int) -> dict[str, Any]:

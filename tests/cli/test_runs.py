@@ -12,6 +12,7 @@ import pytest
 import cli.runs
 from cli.main import main
 from dashboard.api import run_answers
+from dashboard.api.awaited import SILENT as SILENT_COLLECTOR
 from runs.model import Mark, Measured, Run
 from storage.records import Batch, RunMark
 from tests.cli.conftest import Do
@@ -242,6 +243,7 @@ def test_what_cannot_be_asked(do: Do, world: World, words: tuple[str, ...], said
 
 
 @pytest.mark.parametrize("words", [("pin", "1"), ("delete", "1"), ("merge", "1", "2")])
-def test_no_collector(do: Do, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]) -> None:
+def test_no_collector(do: Do, world: World, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]) -> None:
     monkeypatch.setattr(run_answers, "WAIT_S", 0.1)
-    assert do(*words) == (3, "", f"{run_answers.SILENT}\n")
+    assert do(*words) == (3, "", f"{SILENT_COLLECTOR}\n")
+    assert world.writer.pending_commands() == [], "no collector that comes later carries it out"

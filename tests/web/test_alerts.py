@@ -10,6 +10,7 @@ import pytest
 from alerts.machine import Phase, Standing
 from alerts.record import RuleState, standings_json
 from dashboard.api import alert_answers
+from dashboard.api.awaited import SILENT as SILENT_COLLECTOR
 from storage.records import Batch
 from tests.web.alert_world import FAR, HOT, OVER, SILENT, SLOW, collecting, raise_alerts
 from tests.web.conftest import MakeWeb, MakeWorld, Web
@@ -208,13 +209,12 @@ def test_what_cannot_be_asked_is_refused_at_once(web: Web) -> None:
 
 def test_an_order_that_nobody_carries_out(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(alert_answers, "WAIT_S", 0.01)
-    found = ask(web, 202, kind="acknowledge", alert=1)
-    assert (found["applied"], found["why"]) == (None, alert_answers.SILENT)
-    assert web.get(f"alerts/commands/{found['command']}") == {
-        "command": found["command"],
-        "applied": None,
-        "error": None,
-    }
+    found = ask(web, 503, kind="acknowledge", alert=1)
+    assert (found["applied"], found["why"]) == (None, SILENT_COLLECTOR)
+    assert web.world.writer.pending_commands() == [], "no collector that comes later carries it out"
+    later = web.get(f"alerts/commands/{found['command']}")
+    assert later["applied"] is not None
+    assert later["error"] == "no collector had carried it out in time, so it was taken back"
     assert web.get("alerts/commands/77", 404)["error"] == "There is no command 77."
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from dashboard.api import benchmarks, run_answers
+from dashboard.api.awaited import SILENT as SILENT_COLLECTOR
 from pipeline import digest
 from storage.records import Batch
 from tests.exchange import results
@@ -284,9 +285,9 @@ def test_broken_files_and_questions_that_cannot_be(web: Web) -> None:
 def test_without_a_collector_it_says_so(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(run_answers, "WAIT_S", 0.05)
-    (told,) = send(web, packed(result()), status=202)["results"]
+    (told,) = send(web, packed(result()), status=503)["results"]
     assert (told["applied"], told["run"]) == (None, None)
-    assert told["why"] == run_answers.SILENT
+    assert told["why"] == SILENT_COLLECTOR
 
 
 def test_large_files_are_taken_and_too_large_ones_refused(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:

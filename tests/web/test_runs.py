@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from dashboard.api import run_answers
+from dashboard.api.awaited import SILENT as SILENT_COLLECTOR
 from pipeline import digest
 from pipeline.chronicle import Chronicle, chronicle_of
 from pipeline.inbox import Inbox
@@ -223,7 +224,7 @@ def test_one_wrong_number_of_several_queues_nothing(web: Web) -> None:
 def test_several_without_a_collector(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_answers, "WAIT_S", 0.1)
     answer = web.client.post("/api/v1/runs/commands", json={"kind": "pin", "runs": [1, 2]})
-    assert (answer.status_code, [one["why"] for one in answer.json["commands"]]) == (202, [run_answers.SILENT] * 2)
+    assert (answer.status_code, [one["why"] for one in answer.json["commands"]]) == (503, [SILENT_COLLECTOR] * 2)
 
 
 @pytest.mark.parametrize(
@@ -303,7 +304,7 @@ def test_commands_are_carried_out(web: Web) -> None:
 def test_a_collector_that_does_not_run_is_told(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_answers, "WAIT_S", 0.1)
     answer = web.client.post("/api/v1/runs/commands", json={"kind": "pin", "run": 1})
-    assert (answer.status_code, answer.json["applied"], answer.json["why"]) == (202, None, run_answers.SILENT)
+    assert (answer.status_code, answer.json["applied"], answer.json["why"]) == (503, None, SILENT_COLLECTOR)
 
 
 @pytest.mark.parametrize(
