@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dashboard.live.prefill import anew
 from dashboard.live.scene import Scene
 from telemetry import ratios
 from telemetry.catalog import engine
@@ -61,7 +62,8 @@ def _since(frame: Frame, running: Series, decoding: Floats) -> float | None:
         return None
     before = np.flatnonzero(~shown & ~np.isnan(without))
     first = int(before[-1]) + 1 if len(before) else 0
-    return max(float(ticks[first]) - SMOOTH_MS / 2.0, ended)
+    row = frame.row(running)
+    return max(float(ticks[first]) - SMOOTH_MS / 2.0, ended, anew(frame, row) if row is not None else -np.inf)
 
 
 def _mean(frame: Frame, running: Series) -> Floats:

@@ -83,7 +83,7 @@ def _since(scene: Scene, phases: Frame, row: int) -> float:
     """
     series = phases.series[row]
     found = [_last_moved(scene, metric, series) for metric in MOVING]
-    found += [_restarted(scene, series), _looked_again(phases, row)]
+    found += [_restarted(scene.engines, series.target), _looked_again(phases, row)]
     running = _samples(scene, engine.REQUESTS_RUNNING, series)
     if running is not None and (running[1] == 0).any():
         found.append(float(running[0][running[1] == 0][-1]))
@@ -102,17 +102,23 @@ def _last_moved(scene: Scene, metric: Metric, like: Series) -> float | None:
     return float(samples[0][moved[-1] + 1]) if len(moved) else None
 
 
-def _restarted(scene: Scene, like: Series) -> float | None:
+def anew(frame: Frame, row: int) -> float:
+    """First reading of a row after its target's last restart, or its own last gap; −∞ where there was none."""
+    known = [_restarted(frame, frame.series[row].target), _looked_again(frame, row)]
+    return max((tick for tick in known if tick is not None), default=-math.inf)
+
+
+def _restarted(frame: Frame, target: str) -> float | None:
     """First reading of the target since its last restart; None where there was none."""
-    rows = [row for row, series in enumerate(scene.engines.series) if series.target == like.target]
-    broken = np.flatnonzero(np.asarray(scene.engines.breaks[rows].any(axis=0)))
-    return float(scene.engines.ticks[broken[-1]]) if len(broken) else None
+    rows = [row for row, series in enumerate(frame.series) if series.target == target]
+    broken = np.flatnonzero(np.asarray(frame.breaks[rows].any(axis=0)))
+    return float(frame.ticks[broken[-1]]) if len(broken) else None
 
 
-def _looked_again(phases: Frame, row: int) -> float | None:
+def _looked_again(frame: Frame, row: int) -> float | None:
     """First reading after the last gap; None where there was none."""
-    ticks = phases.ticks[~np.isnan(phases.values[row])]
-    gaps = np.flatnonzero(np.diff(ticks) > phases.gap_ms[row])
+    ticks = frame.ticks[~np.isnan(frame.values[row])]
+    gaps = np.flatnonzero(np.diff(ticks) > frame.gap_ms[row])
     return float(ticks[gaps[-1] + 1]) if len(gaps) else None
 
 
