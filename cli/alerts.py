@@ -14,6 +14,7 @@ from alerts.weekly import weekly_text
 from cli import channels, configs, console
 from cli.columns import aligned
 from cli.console import FAILED, REFUSED, UNHEARD, instant, said
+from cli.files import text_of
 from cli.numbers import number
 from cli.words import say
 from dashboard.api import alert_answers as answers
@@ -231,9 +232,9 @@ def _check(words: Sequence[str]) -> int:
     if len(words) != 1:
         return said(f"name a file; {USAGE}", REFUSED)
     try:
-        tables = tomllib.loads(Path(words[0]).read_text("utf-8")).get("alerts", {})
+        tables = tomllib.loads(text_of(Path(words[0]))).get("alerts", {})
         wrong = configs.wrong_rules(tables)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:  # no TOML, no text, or too much of it
         return said(f"{words[0]} cannot be read: {error}", FAILED)
     if wrong:
         return said("\n".join(wrong), FAILED)

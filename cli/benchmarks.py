@@ -9,6 +9,7 @@ from typing import Any
 
 from cli.columns import aligned
 from cli.console import FAILED, REFUSED, UNHEARD, now_ms, said
+from cli.files import whole
 from cli.numbers import number
 from cli.words import clean, say
 from dashboard.api.benchmark_answers import Wish, answers, bring
@@ -68,9 +69,7 @@ def _wish(options: Mapping[str, Any]) -> Wish:
 def results(path: Path) -> list[Benchmark]:
     """The results of a file; ValueError with a sentence where there are none."""
     try:
-        if path.stat().st_size > reading.MOST_BYTES:
-            raise ValueError(f"{path.name}: larger than {reading.MOST_BYTES >> 20} MiB")
-        data = path.read_bytes()
+        data = whole(path, reading.MOST_BYTES)
     except OSError as error:
         raise ValueError(f"{path} cannot be read: {error.strerror}") from error
     return reading.read(data, path.name)

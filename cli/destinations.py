@@ -9,6 +9,7 @@ from typing import Any
 
 from alerts.notices import Channel
 from alerts.rule import Severity
+from cli.files import text_of
 from pipeline.notify.destination import EXPECTED, Destination, Heartbeat, is_allowed, is_web, masked
 from settings import Settings, SettingsError
 
@@ -60,8 +61,8 @@ def address(where: str, table: Mapping[str, Any], environ: Mapping[str, str]) ->
             raise SettingsError([f"{where}.url_env: {name!r} is wrong, expected a variable that is set"])
         return environ[name].strip()
     try:
-        text = Path(table["url_file"]).read_text("utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
+        text = text_of(Path(table["url_file"])).strip()
+    except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is no text"
         raise SettingsError(
             [f"{where}.url_file: {table['url_file']!r} is wrong, expected a readable file ({reason})"]

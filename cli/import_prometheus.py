@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from cli.console import FAILED, REFUSED, now_ms, said
+from cli.files import text_of
 from cli.words import clean, say
 from dashboard.api.parameters import ParameterError, instant_ms
 from exchange.prometheus import work
@@ -133,7 +134,7 @@ def _mapped(entries: Iterable[str]) -> dict[str, str]:
 
 
 def _token(path: object) -> str | None:
-    return None if path is None else Path(str(path)).read_text("utf-8").strip()
+    return None if path is None else text_of(Path(str(path))).strip()
 
 
 def _hour(t_ms: int) -> str:

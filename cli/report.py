@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cli.console import FAILED, UNHEARD, said
+from cli.files import whole
 from cli.numbers import number
 from cli.version import version
 from cli.words import say
@@ -78,9 +79,7 @@ def bring(sources: Sources, words: Words, options: Options) -> int:
 
 def _bring(sources: Sources, path: Path, options: Options) -> int:
     try:
-        if path.stat().st_size > MOST_PACKED:
-            raise ValueError(f"larger than a run can be ({MOST_PACKED >> 20} MiB)")
-        told, _ = made.bring(sources, path.read_bytes())
+        told, _ = made.bring(sources, whole(path, MOST_PACKED))
     except OSError as error:
         return said(f"{path}: {error.strerror}", FAILED)
     except ValueError as error:

@@ -8,6 +8,7 @@ import secrets
 import stat
 from pathlib import Path
 
+from cli.files import text_of
 from settings import Settings, SettingsError
 
 NAME = "web-token"
@@ -26,8 +27,8 @@ def read(path: str | None, setting: str) -> str | None:
     if path is None:
         return None
     try:
-        token = Path(path).read_text("utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
+        token = text_of(Path(path)).strip()
+    except (OSError, ValueError) as error:
         raise SettingsError([f"{setting}: {path!r} is wrong, expected a readable file ({error})"]) from error
     if not token.isascii() or not token.isprintable() or not token or " " in token:
         raise SettingsError([f"{setting}: {path!r} is wrong, expected a file with one token of printable ASCII"])

@@ -27,6 +27,8 @@ AROUND_MS = 15 * 3_600_000
 """How far a run may be from a time whose zone is not known."""
 BY_HAND = "named by hand"
 TIMELESS = "{}: it does not tell when it was measured; name its run, or keep it apart"
+APART_ON_REQUEST = "kept apart, as was asked"
+APART_WITHOUT = "kept apart: no run of its model has telemetry of its minutes"
 HELD = "{0}: it is there already, with run {1} ({2}); to lay it over another, move it (runs move {1} ID)"
 SEVERAL = "{}: it fits several runs, name one of them: {}"
 
@@ -86,7 +88,7 @@ def bring(sources: Sources, numbers: RunNumbers, benchmark: Benchmark, wish: Wis
         given |= {"run": found.run.id, "record": _overlaid(numbers, benchmark, found).to_json()}
     told, status = order(sources, given)
     owners = sources.store.runs_with(PART + benchmark.key)
-    how = "kept apart: there is no telemetry of its minutes" if found is None else found.how
+    how = (APART_ON_REQUEST if wish.apart else APART_WITHOUT) if found is None else found.how
     return {**told, "run": owners[-1] if owners else None, "new": found is None, "how": how}, status
 
 

@@ -12,6 +12,7 @@ from dashboard.components.run_entries import value
 from dashboard.components.run_forms import entry, fixed, form
 from dashboard.components.table import Row, pairs, panel, table
 from exchange.benchmarks.beside import apart
+from exchange.benchmarks.record import APART
 
 LEFT_OUT = ("_std", "_median")
 """Ends the keys of numbers that are kept, and would only make the page long."""
@@ -23,7 +24,7 @@ def results(run: Mapping[str, Any], found: Sequence[Mapping[str, Any]]) -> list[
 
 
 def _result(run: Mapping[str, Any], one: Mapping[str, Any]) -> Component:
-    where = one["overlay"]["how"] if one["overlay"] is not None else "there is no telemetry of its minutes"
+    where = one["overlay"]["how"] if one["overlay"] is not None else APART
     parts: list[Component] = [html.P(f"{one['file'] or 'imported'}: {where}", className="note")]
     tool = one["tool"]
     if one["beside"] and all(pair["server"] is None for pair in one["beside"]):

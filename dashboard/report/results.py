@@ -7,6 +7,7 @@ from typing import Any
 
 from dashboard.report.tags import Entry, Html, cell, inner, shown, table, tag
 from exchange.benchmarks.beside import apart
+from exchange.benchmarks.record import APART
 
 LEFT_OUT = ("_std", "_median")
 """Ends the keys of numbers that are kept, and would only make the page long."""
@@ -17,7 +18,7 @@ BUCKETS = "Percentiles of the engine lie somewhere in a bucket of its histogram.
 def result(one: Mapping[str, Any]) -> Html:
     """All of one result."""
     said = " ".join(part for part in (one["tool"], one["version"]) if part)
-    where = one["overlay"]["how"] if one["overlay"] is not None else "there is no telemetry of its minutes"
+    where = one["overlay"]["how"] if one["overlay"] is not None else APART
     head = inner(tag("h3", said), tag("p", f"{one['file'] or 'imported'}: {where}", class_="note"))
     parts = [_beside(one["beside"])] if one["beside"] else []
     rest = [entry for entry in one["rest"] if not entry["key"].endswith(LEFT_OUT)]

@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import Any
 
 from exchange.benchmarks import benchy, guidellm, vllm
-from exchange.benchmarks.record import Benchmark
+from exchange.benchmarks.record import Benchmark, out_of_time
 
 MOST_BYTES = 256 << 20
 MOST_RESULTS = 1_000
@@ -38,6 +38,8 @@ def read(data: bytes, name: str) -> list[Benchmark]:
         found = [one for place, value in enumerate(_values(text, file), 1) for one in _result(value, file, place)]
     if not found:
         raise ValueError(f"{file}: there is no result in it")
+    if problem := next(filter(None, map(out_of_time, found)), ""):
+        raise ValueError(f"{file}: {problem}")
     return [replace(one, file=file) for one in found]
 
 

@@ -6,9 +6,10 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, datetime
 from typing import Any
 
-from runs.bounds import LATEST_MS
+from runs.bounds import EARLIEST_MS, LATEST_MS, LONGEST_MS
 from runs.entries import Entry
 from telemetry.model import Unit
 
@@ -16,6 +17,8 @@ PART = "benchmark:"
 """Begins the kind of a run's part that holds one; its key follows."""
 MOST_ENTRIES, LINE, TEXT = 400, 160, 2_000
 KEY_SIGNS = 16
+APART = "it lies over no run"
+"""Said of a result that is kept apart, on request or since no run has its minutes."""
 LARGEST = 1e100
 """Nothing that is measured is more: sums and units of what is less stay finite."""
 
@@ -104,7 +107,7 @@ class Benchmark:
             raise ValueError("“protocol” is expected to be an object of texts")
         if seconds is not None and not is_number(seconds):
             raise ValueError("“seconds” is no number")
-        return cls(
+        found = cls(
             **texts,
             entries=_entries(data.get("entries")),
             start_ms=_instant(data.get("start"), "start"),
@@ -113,6 +116,25 @@ class Benchmark:
             protocol={_text(name, "protocol"): _text(text, name) for name, text in protocol.items()},
             overlay=None if overlay is None else Overlay.from_json(overlay),
         )
+        if problem := out_of_time(found):
+            raise ValueError(problem)
+        return found
+
+
+def out_of_time(benchmark: Benchmark) -> str:
+    """Why a result cannot have been measured when it says, or for so long; "" where it can."""
+    if benchmark.seconds is not None and not 0 <= benchmark.seconds <= LONGEST_MS / 1000:
+        return f"it took {benchmark.seconds:g} s, expected 0 s to {LONGEST_MS // 86_400_000} days"
+    told = [one for one in (benchmark.start_ms, benchmark.end_ms) if one is not None]
+    if benchmark.local_end:
+        try:
+            naive = datetime.fromisoformat(benchmark.local_end).replace(tzinfo=UTC)
+        except ValueError:
+            return "its end is no time"
+        told.append(round(naive.timestamp() * 1000))
+    if not all(EARLIEST_MS <= one <= LATEST_MS for one in told):
+        return "it was measured before 2015 or after 2099"
+    return ""
 
 
 def is_number(value: Any) -> bool:

@@ -73,7 +73,7 @@ def test_several_files_at_once(collected: World, capsys: pytest.CaptureFixture[s
     names = [put("a.json", packed(result())), put("b.json", results.recorded("llama-benchy.json"))]
     assert call(collected, "import", *names) == 0
     out = capsys.readouterr().out
-    assert "b.json: run 3 (llama-benchy #3), kept apart: there is no telemetry of its minutes" in out
+    assert "b.json: run 3 (llama-benchy #3), kept apart: no run of its model has telemetry of its minutes" in out
     assert [line.split() for line in out.splitlines() if line.startswith("tg32 (c2): Decode  ")] == [
         ["tg32", "(c2):", "Decode", "98.7", "tok/s", "±", "0.405", "tok/s"]
     ]
@@ -272,3 +272,12 @@ def test_a_run_as_one_file_there_and_back(collected: World, capsys: pytest.Captu
     ]
     assert call(collected, "runs", "export", "3") == 0
     assert Path("run-3-Kimi-K3-1.tachograph-run").exists()
+
+
+@pytest.mark.parametrize("words", [("runs", "import"), ("import",)])
+def test_no_command_reads_it_to_the_end_of_memory(
+    world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr("exchange.benchmarks.reading.MOST_BYTES", 2 << 20)
+    assert call(world, *words, "/dev/zero") in (1, 2)
+    assert "zero: larger than" in "".join(capsys.readouterr())

@@ -9,6 +9,7 @@ import pytest
 
 from dashboard.api import benchmarks, run_answers
 from dashboard.api.awaited import SILENT as SILENT_COLLECTOR
+from exchange.benchmarks import reading
 from pipeline import digest
 from storage.records import Batch
 from tests.exchange import results
@@ -297,3 +298,44 @@ def test_large_files_are_taken_and_too_large_ones_refused(web: Web, monkeypatch:
     monkeypatch.setattr(benchmarks, "BODY_CAP_BYTES", 1_000)
     answer = web.client.post("/api/v1/benchmarks?name=x", data=large)
     assert answer.status_code == 413
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"date": "00010101-000000"}, "it was measured before 2015 or after 2099."),
+        ({"date": "99991231-235959"}, "it was measured before 2015 or after 2099."),
+        ({"date": "20141231-235959"}, "it was measured before 2015 or after 2099."),
+        ({"duration": 1e99}, "it took 1e+99 s, expected 0 s to 400 days."),
+        ({"duration": 34_560_001.0}, "it took 3.456e+07 s, expected 0 s to 400 days."),
+    ],
+)
+@pytest.mark.parametrize("query", ["", "&apart=1", "&run=1"])
+def test_what_cannot_have_been_measured_is_refused(web: Web, changed: dict[str, Any], told: str, query: str) -> None:
+    given = packed({**result(), **changed})
+    assert send(web, given, query, 400)["error"] == f"bench.json: {told}"
+    assert web.world.writer.pending_commands() == []
+
+
+def test_kept_apart_on_request_says_so(web: Web) -> None:
+    with collecting(web.world):
+        (told,) = send(web, packed(result()), "&apart=1")["results"]
+    assert (told["new"], told["how"]) == (True, "kept apart, as was asked")
+
+
+def test_an_order_with_a_time_that_is_none(web: Web) -> None:
+    record = reading.read(packed(result()), "x").pop().to_json() | {"local_end": "yesterday"}
+    body = {"kind": "benchmark", "record": record}
+    answer = web.client.post("/api/v1/runs/commands", json=body)
+    assert (answer.status_code, answer.json) == (400, {"error": "Its end is no time."})
+
+
+@pytest.mark.parametrize("sign", [("[", "]"), ('{"a":', "}")])
+def test_json_of_thousands_of_levels_is_refused_by_every_route(web: Web, sign: tuple[str, str]) -> None:
+    body = sign[0] * 20_000 + "1" + sign[1] * 20_000
+    rules = [one for one in web.client.application.url_map.iter_rules() if "POST" in (one.methods or ())]
+    assert len(rules) > 8
+    for rule in rules:
+        path = rule.rule.replace("<int:number>", "1").replace("<name>", "ops").replace("<path:path>", "x")
+        answer = web.client.post(path, data=body, content_type="application/json")
+        assert 400 <= answer.status_code < 500, (path, answer.text[:200])
