@@ -51,7 +51,7 @@ def main(settings: Settings, options: Mapping[str, Any]) -> int:
     except (ParameterError, ValueError, OSError, SourceError) as error:
         return said(error, REFUSED)
     try:
-        found = work.discover(source, wanted, lambda instance, kind: name_of(instance, kind, names))
+        found = work.discover(source, wanted, lambda instance, kind: name_of(instance, kind, names), refusal)
         _tell(found, wanted)
         if options.get("dry_run"):
             return _count(source, found, wanted)
@@ -126,11 +126,19 @@ def _mapped(entries: Iterable[str]) -> dict[str, str]:
         instance, equals, name = str(entry).rpartition("=")
         if not equals or not instance:
             raise ValueError(f"--map: {entry!r} is wrong, expected INSTANCE=NAME")
-        try:
-            found[instance] = entry_name(name)
-        except RefusedError as refused:
-            raise ValueError(f"--map: {name!r} is wrong, expected {refused.wrong[0][1]}") from None
+        if why := refusal(name):
+            raise ValueError(f"--map: {name!r} is wrong, expected {why}")
+        found[instance] = name
     return found
+
+
+def refusal(name: str) -> str:
+    """Why something cannot be called so, by the rule of the settings; "" where it can."""
+    try:
+        entry_name(name)
+    except RefusedError as refused:
+        return str(refused.wrong[0][1])
+    return ""
 
 
 def _token(path: object) -> str | None:

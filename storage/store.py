@@ -255,6 +255,13 @@ class Store(SealedStore, RunStore, AlertStore, NoticeStore):
         with self._database.reading() as connection:
             return read.targets(connection)
 
+    def recorded(self, metrics: Collection[str]) -> set[str]:
+        """Names of all targets that series of these metrics are stored of, also of what nobody reads now: what was
+        imported, or is configured no more."""
+        with self._database.reading() as connection:
+            self._layouts.refresh(connection)
+        return {one.target for one in self._layouts.series().values() if one.metric in metrics}
+
     def steps_ms(self) -> list[int]:
         """The nominal intervals that targets are read with, in milliseconds, each once, rising."""
         with self._database.reading() as connection:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dashboard.api import parameters
+from dashboard.api import known, parameters
 from dashboard.api.cost import Guarded
 from dashboard.api.lists import number, numbers
 from dashboard.api.parameters import ParameterError
@@ -158,15 +158,18 @@ def targets(asked: Asked, sources: Sources) -> frozenset[str] | None:
             raise ParameterError(f"Parameter “{name}” does not apply: {asked.metric.name} is of {of}.")
     found: set[str] | None = None
     for name, value in chosen:
-        mine = set[str]().union(*(_named(name, one, scope, sources) for one in value.split(",")))
+        mine = set[str]().union(*(_named(name, one, scope, sources) for one in _list(name, value, sources)))
         found = mine if found is None else found & mine
     return None if found is None else frozenset(found)
 
 
+def _list(name: str, value: str, sources: Sources) -> Sequence[str]:
+    return known.listed(value, sources.deployments() if name == "deployment" else ())
+
+
 def _named(name: str, value: str, scope: Scope, sources: Sources) -> set[str]:
     if name != "deployment":
-        known = [target.name for target in sources.store.targets() if target.kind == name]
-        return {parameters.one_of(name, value, known)}
+        return {known.target(name, value, sources)}
     parameters.one_of(name, value, sources.deployments())
     return {cluster.DEPLOYMENT_PREFIX + value} if scope is Scope.DEPLOYMENT else engines_of(value, sources)
 

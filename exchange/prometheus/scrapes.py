@@ -55,6 +55,8 @@ class Found:
 
 Namer = Callable[[str, str], str | None]
 """(instance, kind) → target; None for what is not wanted."""
+Refusal = Callable[[str], str]
+"""Name of a target → why it can be none, "" where it can. The same rule as for names in the settings."""
 
 
 def name_of(instance: str, kind: str, names: Mapping[str, str]) -> str | None:
@@ -74,7 +76,12 @@ def host_of(instance: str) -> str:
         return instance
 
 
-def find(series: Iterable[Mapping[str, str]], target_of: Namer) -> Found:
+def nothing_refused(_name: str) -> str:
+    """Every name can be a target's."""
+    return ""
+
+
+def find(series: Iterable[Mapping[str, str]], target_of: Namer, refusal: Refusal = nothing_refused) -> Found:
     """What the source's series, given by their labels, are to us."""
     pages: dict[tuple[Place, str], list[Mapping[str, str]]] = {}
     starts: dict[Place, Mapping[str, str]] = {}
@@ -91,6 +98,9 @@ def find(series: Iterable[Mapping[str, str]], target_of: Namer) -> Found:
         target = target_of(place.instance, kind)
         if target is None:
             problems.append(f"{place}: {len(own)} series have no instance, so nobody knows whose they are")
+            continue
+        if why := refusal(target):
+            problems.append(f"{place}: “{target:.80}” can be no target's name, expected {why}; name it with --map")
             continue
         start = [starts[place]] if kind == ENGINE and place in starts else []
         scrape = _scrape(place, kind, target, [*own, *start])

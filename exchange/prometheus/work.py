@@ -12,7 +12,7 @@ from exchange.prometheus.fit import Ends, Fit, fitted
 from exchange.prometheus.hours import MakeUnwrapper, Merged, Reader, merged
 from exchange.prometheus.names import NAME, pattern
 from exchange.prometheus.pages import Pages
-from exchange.prometheus.scrapes import Found, Namer, Scrape, find
+from exchange.prometheus.scrapes import Found, Namer, Refusal, Scrape, find, nothing_refused
 from storage.imports import Before, ImportedHour, Imports
 from telemetry.summary import HOUR_MS
 
@@ -53,10 +53,10 @@ def whole_hours(start_ms: int, end_ms: int, now_ms: int) -> Range:
     return Range(-(-start_ms // HOUR_MS) * HOUR_MS, max(end - end % HOUR_MS, -(-start_ms // HOUR_MS) * HOUR_MS))
 
 
-def discover(source: Source, wanted: Range, target_of: Namer) -> Found:
+def discover(source: Source, wanted: Range, target_of: Namer, refusal: Refusal = nothing_refused) -> Found:
     """What the source has in the range, by its index."""
     series = source.series(f"{{{NAME}=~{quoted(pattern())}}}", wanted.start, wanted.end)
-    return find((labels for labels in series if NAME in labels), target_of)
+    return find((labels for labels in series if NAME in labels), target_of, refusal)
 
 
 def counted(source: Source, scrape: Scrape, wanted: Range) -> dict[int, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from cli.import_prometheus import refusal
 from exchange.prometheus import exporters
 from exchange.prometheus.client import Samples
 from exchange.prometheus.names import (
@@ -363,3 +364,16 @@ def test_of_servers_that_scrape_side_by_side_one_counts() -> None:
     )
     told = [readings(one, ENGINE, {})[0].line.identity for one in both]
     assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("name", ["cluster", "deployment/m1", '"><img src=x>', "a" * 64, "-a", "a b", "a\x1b[31m"])
+def test_a_name_that_settings_refuse_is_refused_and_told(name: str) -> None:
+    labels = [
+        {"__name__": "vllm:num_requests_running", "job": "v", "instance": one, "model_name": "m", "engine": "0"}
+        for one in ("bad:1", "w1:8000")
+    ]
+    got = find(labels, lambda instance, _: name if instance == "bad:1" else instance, refusal)
+    assert [one.target for one in got.scrapes] == ["w1:8000"]
+    (problem,) = got.problems
+    assert problem.startswith(f"v of bad:1: “{name}” can be no target's name, expected a name of at most 63 letters")
+    assert problem.endswith("name it with --map")
