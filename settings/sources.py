@@ -30,6 +30,10 @@ class SettingsError(Exception):
         super().__init__("\n".join(self.problems))
 
 
+MOST_BYTES = 1 << 20
+"""Of a settings file."""
+
+
 def load(flags: Mapping[str, Any], environ: Mapping[str, str], directory: Path, config: str | None = None) -> Settings:
     """The settings from all sources.
 
@@ -87,8 +91,8 @@ def _read_file(named: str | None, directory: Path, problems: list[str]) -> Mappi
     if named == "" or (named is None and not path.exists()):
         return {}
     try:
-        content = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        content = tomllib.loads(_text(path))
+    except (OSError, ValueError) as error:  # no file, no text, no TOML, or too much of it
         problems.append(f"{path} cannot be read: {error}")
         return {}
     known = [row.name for row in TABLE if row.in_file]
@@ -98,6 +102,14 @@ def _read_file(named: str | None, directory: Path, problems: list[str]) -> Mappi
         hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
         problems.append(f"{path}: there is no setting {key}; {hint}")
     return {key: value for key, value in content.items() if key in known or key in former}
+
+
+def _text(path: Path) -> str:
+    with path.open("rb") as file:
+        data = file.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise ValueError(f"it is larger than {MOST_BYTES >> 20} MiB")
+    return data.decode("utf-8")
 
 
 def _parse(row: Setting | Former, source: str, raw: Any, instead: Any, problems: list[str]) -> Any:

@@ -360,3 +360,9 @@ def test_passwords_do_not_show() -> None:
     assert without_password("postgresql://ann:p@w/@db/x y://a:b@c") == "postgresql://ann:…@db/x y://a:…@c"
     assert without_password("postgresql://ann@db/x") == "postgresql://ann@db/x"
     assert without_password("postgresql://h/x?password=a@b&b=c") == "postgresql://h/x?password=…&b=c"
+
+
+def test_a_file_without_an_end_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError) as caught:
+        load({}, {}, tmp_path, "/dev/zero")
+    assert caught.value.problems == ("/dev/zero cannot be read: it is larger than 1 MiB",)
