@@ -190,7 +190,7 @@ def why_rows(
     if still:
         return rows, _still(scene)
     if not math.isfinite(speed):
-        return rows, unknown(reason(scene, quotients.DECODE_TPS, otherwise="the speed is not known"))
+        return rows, unknown("the speed is not known")  # why, the rows say
     if not known:
         return rows, unknown("less than a minute of decoding in the last 15 minutes")
     if most is None:

@@ -271,6 +271,7 @@ def test_everything_to_press_or_look_at_has_a_name_and_can_be_read(make_site: Ma
     page = open_page(site.address)
     wait_for_charts(page)
     nameless = """[...document.querySelectorAll("button, a, [role=img], canvas")].filter((box) => box.checkVisibility()
-    && !box.textContent.trim() && !box.getAttribute("aria-label")).map((box) => box.outerHTML.slice(0, 80))"""
+    && !box.textContent.trim() && !box.getAttribute("aria-label") && !box.ariaHidden)
+    .map((box) => box.outerHTML.slice(0, 80))"""
     assert page.evaluate(nameless) == []
     assert page.evaluate(SMALL) == []

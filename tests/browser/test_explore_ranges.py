@@ -125,7 +125,7 @@ def test_counters_are_shown_as_rates_unless_counts_are_wanted(site: Site, open_p
 def test_bins_of_a_range_that_goes_on_are_asked_for_one_by_one(site: Site, open_page: Open) -> None:
     site.run(900)
     page = opened(open_page, f"{site.address}/explore?metric=gpu_power_watts&start=-15m", 1000)
-    expect(page.locator(".explore-how")).to_contain_text("mean of each 3 s, band from least to most")
+    expect(page.locator(".explore-how")).to_contain_text("mean of each 5 s, band from least to most")
     questions = asked(page)
     site.world.set("spark-03", gpu.GPU_POWER, constant(90.0))
     site.run(920)
