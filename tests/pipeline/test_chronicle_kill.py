@@ -107,5 +107,5 @@ def once(found: list[Run], bursts: int) -> None:
 
 
 @pytest.mark.live
-def test_fifty_kills_around_begin_and_end(tmp_path: Path) -> None:
-    once(kill_at_edges(tmp_path / "store.db", 50, seed=8), bursts=25)
+def test_twenty_kills_around_begin_and_end(tmp_path: Path) -> None:
+    once(kill_at_edges(tmp_path / "store.db", 20, seed=8), bursts=10)
