@@ -8,7 +8,7 @@ SHARED := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 BENCHES := $(filter-out history,$(sort $(notdir $(basename $(wildcard bench/*.py)))))
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev run demo agent check test test-live bench bench-history docs clean
+.PHONY: help install install-dev run demo agent check test test-live test-day bench bench-history docs clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -52,6 +52,9 @@ test-live: install-dev  ## slow tests and those with servers of others, at most 
 	echo "== those that need the machine for themselves"; \
 	$(BIN)/python -m pytest -m live tests/live tests/pipeline $(ARGS) || status=$$?; \
 	exit $$status
+
+test-day: install-dev  ## 24 hours of the demo through the collector, without a fault: no alert; 10 to 20 minutes
+	$(BIN)/python -m pytest -m live tests/live/a_day.py $(ARGS)
 
 bench: install-dev  ## budgets, measured: parsing, store, agent, page; then bench-history
 	@for name in $(BENCHES); do echo "== $$name"; $(BIN)/python -m bench.$$name || exit 1; done

@@ -1,7 +1,7 @@
-"""An hour and a day of the demo with all that only looks wrong: nobody is woken.
+"""An hour of the demo over HTTP, with what only looks wrong: nobody is woken.
 
-The clock runs as fast as the pages can be read: the hour over HTTP at one look a second, the day at one in ten, both
-through the collector that a user starts, with its rules as they are delivered.
+The clock runs as fast as the pages can be read, one look a second, through the collector that a user starts, with its
+rules as they are delivered. `a_day.py` plays a day.
 """
 
 from __future__ import annotations
@@ -12,23 +12,10 @@ import pytest
 
 from tests.live.alert_demo import play
 
-HOUR_S, DAY_S, EACH_S = 3_600, 86_400, 600
-LOOK_ALIKES = ("long-prefill", "weight-copy@1", "idle-power-cap@1", "engine-stop")
-"""When a stop by hand is over the engine loads. Late answers take real seconds: they have a play of their own."""
+HOUR_S = 3_600
 CABLES = "uncabled@2:0"
-
-
-def one_after_the_other(until_s: int, every_s: int) -> list[str]:
-    """Look-alikes in turn, ten minutes each, over an uncabled node."""
-    begins = range(EACH_S, until_s - EACH_S, every_s)
-    return [CABLES, *(f"{LOOK_ALIKES[at // every_s % len(LOOK_ALIKES)]}:{at}+{EACH_S}" for at in begins)]
 
 
 @pytest.mark.live
 def test_an_hour_of_the_demo_raises_nothing(tmp_path: Path) -> None:
     assert play(tmp_path / "store.db", HOUR_S, [CABLES, "engine-stop:900+300", "long-prefill:2400+600"]) == []
-
-
-@pytest.mark.live
-def test_a_day_with_all_that_only_looks_wrong_raises_nothing(tmp_path: Path) -> None:
-    assert play(tmp_path / "store.db", DAY_S, one_after_the_other(DAY_S, HOUR_S), nodes=3, step_s=10) == []
