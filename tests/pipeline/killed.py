@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ PATIENCE_S = 120.0
 """A busy machine takes long to start a process."""
 
 
-class Asked:
+class Asked(ABC):
     """A target that counts how often it was asked."""
 
     def __init__(self) -> None:
@@ -30,9 +31,9 @@ class Asked:
         self.asked += 1
         return 200, self.page().encode()
 
+    @abstractmethod
     def page(self) -> str:
         """What it says at this scrape."""
-        raise NotImplementedError
 
 
 def collector(
