@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -194,6 +195,10 @@ def compare_now(asked: Question, stored: Lines) -> tuple[int, int]:
 RULE = ("title=Draws power", "place=gpu", "severity=info", "when=gpu_power_watts > 0 W")
 
 
+def shows(demo: Demo, query: Mapping[str, object]) -> bool:
+    return any(query["end"] in line["t"] for line in demo.get(f"series?{urlencode(query)}")["series"])
+
+
 def compare_alerts(demo: Demo, path: Path) -> int:
     """An alert's value, in numbers and in words, is what every other door says of its tick; how many there were."""
     made = [sys.executable, str(APP), "alerts", "set", "draws_power", *RULE, "--store", str(path)]
@@ -205,12 +210,20 @@ def compare_alerts(demo: Demo, path: Path) -> int:
         node, tick = alert["key"][0], alert["fired"]
         (told,) = alert["values"]
         frame = demo.store.frame([gpu.GPU_POWER.name], [node], tick - 3 * INTERVAL_S * 1000, tick)
-        known = frame.values[0][~np.isnan(frame.values[0])]
-        query = {"metric": gpu.GPU_POWER.name, "node": node, "start": int(frame.ticks[0]), "end": tick, "points": 5000}
-        (line,) = demo.get(f"series?{urlencode(query)}")["series"]
-        shown = [one for one in line["v"] if one is not None]
+        seen = ~np.isnan(frame.values[0])
+        known, newest = frame.values[0][seen], int(frame.ticks[seen][-1])
+        asked = {
+            "metric": gpu.GPU_POWER.name,
+            "node": node,
+            "start": int(frame.ticks[0]),
+            "end": newest,
+            "points": 5000,
+        }
+        demo.wait(partial(shows, demo, asked), "the page's own copy has the tick, up to a second after the store")
+        (line,) = demo.get(f"series?{urlencode(asked)}")["series"]
+        at = dict(zip(line["t"], line["v"], strict=True))
         assert same(told["value"], float(known[-1])), (alert, known)
-        assert same(told["value"], shown[-1]), (alert, line)
+        assert same(told["value"], at[newest]), (alert, line)
         assert told["text"] == formatting.text(float(known[-1]), gpu.GPU_POWER.unit)
         assert told["text"] in alert["message"]
         assert demo.get(f"alerts/{alert['id']}")["alert"]["values"] == alert["values"]
