@@ -115,12 +115,20 @@ CASES: list[tuple[str, str, Any]] = [
     ("lines", f"'damaged' in m.extended({ANSWER}, {ANSWER}, 2000, 1000)", False),
     ("lines", "((l) => [l.mid, l.low, l.high])(m.linesOf({ step_ms: 9, fold: 'mean', series: [{ labels: {}, t: [0],"
      " min: [null], max: [null], mean: [2] }] }, '')[0])", [[2], None, None]),
-    ("feed", "((of) => (m.renew(of, { series: [{ labels: { a: 'b' }, stats: { last: 3, last_relation: '<' } },"
-     " { labels: { c: 'd' }, stats: { last: null } }, { labels: { e: 'f' }, stats: { last: 1 } }] }),"
-     " [...of.values()]))"
-     "(m.statsOf({ series: [{ labels: { a: 'b' }, stats: { min: 1, last: 2 } },"
-     " { labels: { c: 'd' }, stats: { min: 4, last: 5 } }] }, [0, 1]).of)",
-     [{"min": 1, "last": 3, "last_relation": "<"}, {"min": 4, "last": 5}]),
+    # The newest values are the last of all; what they exceed grows at once, with its sign, and a line may be new.
+    ("feed", "((of) => (m.renew(of, { series: ["
+     "{ labels: { at: 'inside' }, stats: { min: 2, max: 3, relation: '>', last: 3, last_relation: '<' } },"
+     "{ labels: { at: 'beyond' }, stats: { min: 0, max: 9, relation: '>', last: 8, last_relation: '>' } },"
+     "{ labels: { at: 'blank' }, stats: { min: 2, max: 3, last: 3 } },"
+     "{ labels: { at: 'gone' }, stats: { min: null, max: null, last: null } },"
+     "{ labels: { at: 'new' }, stats: { min: 1, mean: 2, max: 3, last: 1 } }] }),"
+     " [...of].map(([key, { min, mean, max, relation, last, last_relation }]) =>"
+     " [JSON.parse(key).at, min, mean, max, relation ?? '', last, last_relation ?? ''])))"
+     "(m.statsOf({ series: ['inside', 'beyond', 'gone'].map((at) => ({ labels: { at },"
+     " stats: { min: 1, mean: 2, max: 4, relation: '<', last: 2 } }))"
+     ".concat({ labels: { at: 'blank' }, stats: { min: null, mean: null, max: null, last: null } }) }, [0, 1]).of)",
+     [["inside", 1, 2, 4, "<", 3, "<"], ["beyond", 0, 2, 9, ">", 8, ">"], ["gone", 1, 2, 4, "<", 2, ""],
+      ["blank", 2, None, 3, "", 3, ""], ["new", 1, None, 3, "", 1, ""]]),
     # Drawing.
     ("bands", "[[], [3], [5, 1, 3], [4, 2]].map(m.median)", [0, 3, 3, 4]),
     # A bin between 2 and 8 that reaches from 1 to 11: three beyond the line; one at an end; one beside a gap.

@@ -92,8 +92,20 @@ export function statsOf(answer, span) {
   return { span, of: new Map(answer.series.map((one) => [JSON.stringify(one.labels), one.stats])) };
 }
 
-// What stands at the end of newer answers is the last of all.
+// What newer answers add: their last is the last of all, and their least and most widen those of the stretch at once,
+// so that no value stands beside a most that it exceeds. A mean waits for the server.
 export function renew(of, fresh) {
-  for (const { labels, stats } of fresh.series)
-    if (stats.last !== null) Object.assign(of.get(JSON.stringify(labels)) ?? {}, { last: stats.last, last_relation: stats.last_relation });
+  for (const { labels, stats } of fresh.series) {
+    const key = JSON.stringify(labels), told = of.get(key);
+    if (stats.last === null) continue;
+    if (!told) of.set(key, { ...stats, mean: null });
+    else Object.assign(told, { last: stats.last, last_relation: stats.last_relation, ...widened(told, stats) });
+  }
 }
+
+function widened(told, { min, max, relation }) {
+  const higher = known(max) && (!known(told.max) || max > told.max), lower = known(min) && (!known(told.min) || min < told.min);
+  return { ...(lower && { min }), ...(higher && { max, relation }) };
+}
+
+const known = (value) => value !== null && value !== undefined;
