@@ -1,11 +1,16 @@
-"""Writer: what a tick produced becomes one commit; what cannot be committed waits in memory, up to ten minutes."""
+"""Writer: what a tick produced becomes one commit; what cannot be committed waits in memory, rows up to ten minutes.
+
+What else a tick found (restarts of counters, facts, runs, alerts) waits for longer: later rows are told by it, and a
+restart that is forgotten would be counted again by the collector that begins next.
+"""
 
 from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 from storage.errors import StoreError
 from storage.records import Batch, Commit, Event, Row
@@ -17,6 +22,18 @@ from telemetry.model import Series
 KEEP_MS = 600_000
 MERGE_AT_MOST = 30
 """Ticks that are written in one transaction when some have waited: none may take longer than 50 ms."""
+MOST_EVENTS = 5_000
+"""So many events of ticks that are lost are kept, the newest."""
+LATEST: Mapping[str, Callable[[Any], object]] = {
+    "targets": lambda one: one.name,
+    "runs": lambda one: one.id,
+    "detectors": lambda one: one.deployment,
+    "alerts": lambda one: one.id,
+    "standings": lambda one: one.rule,
+    "silences": lambda one: one.id,
+    "memories": lambda one: one.channel,
+}
+"""What each tick tells anew, by its key: of many ticks the last one's counts."""
 
 log = logging.getLogger(__name__)
 
@@ -113,11 +130,15 @@ class Writer:
         if problem != self.problem:
             log.error("cannot commit, ticks wait in memory: %s", problem)
         self.problem = problem
+        lost: list[Batch] = []
         while self.waiting and now_ms - self.waiting[0].at_ms > KEEP_MS:
             if self.dropped == self._dropped_before:
                 log.critical("ticks are lost: the store could not be written for %d minutes", KEEP_MS // 60_000)
-            self.waiting.popleft()
+            lost.append(self.waiting.popleft().batch)
             self.dropped += 1
+        if lost:
+            next_one = self.waiting.popleft() if self.waiting else Work(now_ms, (), Batch())
+            self.waiting.appendleft(replace(next_one, batch=_latest(merge([*lost, next_one.batch]))))
 
 
 def merge(batches: list[Batch]) -> Batch:
@@ -127,3 +148,9 @@ def merge(batches: list[Batch]) -> Batch:
     return Batch(
         **{one.name: [item for batch in batches for item in getattr(batch, one.name)] for one in fields(Batch)}
     )
+
+
+def _latest(batch: Batch) -> Batch:
+    """The same without what it says anew itself, and with the newest events."""
+    told = {name: list({key(one): one for one in getattr(batch, name)}.values()) for name, key in LATEST.items()}
+    return replace(batch, events=batch.events[-MOST_EVENTS:], **told)

@@ -8,16 +8,19 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pipeline.config import Keep
+from pipeline.resume import Left, left_of
 from pipeline.upkeep import Upkeep
-from pipeline.writer import KEEP_MS, Draft, Work, Writer
-from storage.records import Batch
+from pipeline.writer import KEEP_MS, MOST_EVENTS, Draft, Work, Writer
+from storage.records import Absence, Batch, Event, Fact, Offset, TargetRow
 from storage.store import open_store
 from telemetry.catalog import engine
+from telemetry.counters import Step
 from telemetry.model import Series
 from tests.pipeline.stage import Stage, values
 
@@ -205,4 +208,46 @@ def test_ticks_are_kept_for_ten_minutes_and_what_is_lost_is_told(
     assert lost == ["ticks are lost: the store could not be written for 10 minutes"]
     write(KEEP_MS + 4000)
     assert len(store.events(0, 10**12)) == 1
+    store.close()
+
+
+def test_of_ticks_that_are_lost_only_the_rows_are(tmp_path: Path) -> None:
+    """A restart that fell into them is known to the collector that begins next: it would be counted again."""
+    store = open_store(str(tmp_path / "store.db"), writer=True, now_ms=0, busy_ms=1)
+    held, series = Writer(store), (Series("a", "generation_tokens_total"),)
+    layout = store.layout("a", series)
+
+    def write(at_ms: int, batch: Batch) -> None:
+        held.write([Work(at_ms, (Draft(at_ms, "a", at_ms, series, [900.0 + at_ms]),), batch)], at_ms)
+
+    def state(reason: str) -> TargetRow:
+        return TargetRow("a", "engine", "http://a", 1000, reason, "", 0, None)
+
+    lock = sqlite3.connect(tmp_path / "store.db", isolation_level=None)
+    lock.execute("BEGIN IMMEDIATE")
+    restart = Offset("a", series[0].metric, (), 1000, 900.0, Step.RESTART.value)
+    absence = Absence("a", None, 1000, None, "refused")
+    happened = [Event(0, at, "a", "note", f"event {at}") for at in range(MOST_EVENTS + 1)]
+    write(1000, Batch(offsets=[restart], facts=[Fact("a", "started_s", "5.000", 1000)], targets=[state("loading")]))
+    write(2000, Batch(absences_opened=[absence], events=happened, targets=[state("refused")]))
+    write(3000, Batch(absences_closed=[replace(absence, end_ms=3000)]))
+    write(KEEP_MS + 2500, Batch())
+    assert (held.dropped, len(held.waiting)) == (2, 2)
+    assert [len(work.batch.targets) for work in held.waiting] == [1, 0], "of what is told anew, the last"
+    held.write([], 3 * KEEP_MS)
+    assert (held.dropped, len(held.waiting)) == (4, 1)
+    lock.execute("ROLLBACK")
+    lock.close()
+    write(3 * KEEP_MS, Batch())
+    assert [row.tick for row in store.rows()] == [3 * KEEP_MS]
+    assert store.last_offsets("a") == {series[0]: 900.0}
+    assert store.offsets(0, 10**12) == [restart]
+    assert left_of(store, "a", store.last_rows()["a"]) == Left(
+        {series[0]: (900.0 + 3 * KEEP_MS, 900.0)}, 5.0, 3 * KEEP_MS
+    )
+    assert store.absences(0, 10**12) == [replace(absence, end_ms=3000)]
+    assert [target.state for target in store.targets()] == ["refused"]
+    told = [event for event in store.events(0, 10**12, limit=MOST_EVENTS + 9) if event.kind == "note"]
+    assert (len(told), told[0].text) == (MOST_EVENTS, "event 1")
+    assert layout == store.last_rows()["a"].layout
     store.close()
