@@ -181,6 +181,11 @@ CASES: list[tuple[str, str, Any]] = [
     ("export", f"m.exportWords({VIEW}, [{{ name: 'x', scope: 'node', labels: ['gpu'], kind: 'gauge' }}, {{ name: 'y',"
      " scope: 'node', labels: ['gpu'], kind: 'counter' }], [0, 1], { points: '9' })", None),
     ("export", f"m.exportAddress({VIEW}, [], [0, 1], {{ points: '9' }})", None),
+    # The count over all members is asked for anew: one that is away is not in the newest part, and would be missing.
+    ("feed", "Promise.all([['counter', { total: '1' }], ['counter', { total: '1', rate: '1' }], ['counter', {}],"
+     " ['gauge', { total: '1' }]].map(([kind, words]) => Object.assign(new m.Feed({ kind }), { answer: {}, span: [0,"
+     " 100000], questions: [words], ask: () => 'anew', all: () => Promise.reject('part') }).follow([1000, 101000], 9)"
+     ".catch((told) => told)))", ["anew", "part", "part", "part"]),
     ("feed", "[null, { fold: 'mean', step_ms: 11000 }, { step_ms: 1000 }].map((answer) =>"
      " Object.assign(new m.Feed(), { answer, points: 60 }).drawn)", [None, {"step": "11000ms"}, {"points": "60"}]),
     ("ask", "m.questions({ nodes: ['n'], engines: [], deployments: [], labels: {} },"

@@ -6,6 +6,9 @@ import { extended, joined } from "./lines.js";
 // A line is about two pixels wide: more points than that cannot be told apart, and least and most of each are drawn.
 const LATE_MS = 10000, MOST_POINTS = 1200, LEAST_POINTS = 120, POINT_PX = 2, STATS_MS = 5000;
 
+// A count over all has the last counts of members that are away, of which a part of the stretch knows nothing.
+const remembers = ({ kind }, [{ total, rate }]) => kind === "counter" && Boolean(total) && !rate;
+
 export class Feed {
   constructor(metric) {
     this.metric = metric;
@@ -53,7 +56,7 @@ export class Feed {
     if (!this.answer || this.pending) return false;
     const { answer } = this, control = this.control, step = answer.fold ? answer.step_ms : 0;
     const from = step ? Math.floor((this.span[1] - LATE_MS) / step) * step : Math.floor(this.span[1] - LATE_MS);
-    if (span[1] - from > (span[1] - span[0]) / 2) return this.ask(this.questions, span, width, this.shift);
+    if (span[1] - from > (span[1] - span[0]) / 2 || remembers(this.metric, this.questions)) return this.anew(span, width);
     this.pending += 1;
     try {
       const fresh = await this.all([from, span[1]], { ...(step ? { step: `${step}ms` } : { points: 5000 }), stats: 1 });
