@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 
 from dashboard.api import parameters, series
 from dashboard.api.parameters import ParameterError
@@ -15,7 +14,6 @@ from exchange.table import Layout
 from telemetry import catalog
 from telemetry.model import PARTS, Kind, Metric, Ratio, Scope, part
 from telemetry.query import Query
-from telemetry.summary import HOUR_MS, hour_of
 
 RESOLUTIONS = ("points", "step", "raw")
 FILE = ("layout", "gzip", "estimate")
@@ -33,7 +31,8 @@ def read(arguments: Mapping[str, str], sources: Sources) -> Export:
     left = {name: value for name, value in arguments.items() if name not in (*RESOLUTIONS, *FILE)}
     fixed = {**left, "start": str(start), "end": str(end)}  # one range for all metrics, although time goes on
     queries = _everything(fixed, sources) if left.get("metric") == EVERYTHING else _named(fixed, sources)
-    _still_there(start, end, points, width, sources)
+    if points is None:
+        series.still_there(start, end, width, sources)
     chosen = tuple(replace(query, points=points, width_ms=width) for query in queries)
     return Export(chosen, _layout(arguments.get("layout", Layout.WIDE.value)))
 
@@ -97,19 +96,3 @@ def stored() -> list[Metric]:
         if not isinstance(metric, Ratio):
             found += [part(metric, name) for name in PARTS] if metric.kind is Kind.HISTOGRAM else [metric]
     return sorted(found, key=lambda metric: (metric.scope.value, metric.by))
-
-
-def _still_there(start: int, end: int, points: int | None, width: int | None, sources: Sources) -> None:
-    """Refuse samples of a time of which only hours are kept: the file would look as if there had been nothing."""
-    hours = points is not None or (width is not None and width % HOUR_MS == 0)
-    if hours or not sources.forgotten(start, end):
-        return
-    low, high = hour_of(start), hour_of(end) + HOUR_MS
-    while high - low > HOUR_MS:  # what is given up is older than all that is not
-        middle = hour_of((low + high) // 2)
-        low, high = (middle, high) if sources.forgotten(middle, end) else (low, middle)
-    since = datetime.fromtimestamp(high / 1000, UTC).strftime("%Y-%m-%dT%H:%MZ")
-    raise ParameterError(
-        f"Samples before {since} are given up, and only their hours are kept: "
-        "ask for a step of whole hours, such as step=1h, or for a later start."
-    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from dashboard.api import known, parameters
@@ -18,6 +19,7 @@ from telemetry.query import Line, Query
 from telemetry.reader import Answer
 from telemetry.reader import read as read_history
 from telemetry.stats import Stats
+from telemetry.summary import HOUR_MS, hour_of
 
 KNOWN = (
     "metric",
@@ -133,6 +135,23 @@ def check(asked: Asked) -> None:
         raise ParameterError(f"Steps of {asked.width_ms} ms are more than {MOST_POINTS} here; ask for longer ones.")
 
 
+def still_there(start_ms: int, end_ms: int, width_ms: int | None, sources: Sources) -> None:
+    """Refuse samples, or bins that hours do not fill, of a time of which only hours are kept: the answer would look as
+    if there had been nothing. width_ms: of bins, None for every sample."""
+    hours = width_ms is not None and width_ms % HOUR_MS == 0
+    if hours or not sources.forgotten(start_ms, end_ms):
+        return
+    low, high = hour_of(start_ms), hour_of(end_ms) + HOUR_MS
+    while high - low > HOUR_MS:  # what is given up is older than all that is not
+        middle = hour_of((low + high) // 2)
+        low, high = (middle, high) if sources.forgotten(middle, end_ms) else (low, middle)
+    since = datetime.fromtimestamp(high / 1000, UTC).strftime("%Y-%m-%dT%H:%MZ")
+    raise ParameterError(
+        f"Samples before {since} are given up, and only their hours are kept: "
+        "ask for a step of whole hours, such as step=1h, or for a later start."
+    )
+
+
 APPLIES = {
     "node": (Scope.NODE, Scope.TARGET, Scope.CLUSTER),
     "engine": (Scope.ENGINE, Scope.TARGET),
@@ -212,6 +231,8 @@ def series(asked: Asked, sources: Sources) -> dict[str, Any]:
     damaged where samples of the range cannot be read any more.
     """
     check(asked)
+    if asked.width_ms is not None:
+        still_there(asked.start_ms, asked.end_ms, asked.width_ms, sources)
     query = query_of(asked, sources)
     guarded = Guarded.of(sources, query)
     with guarded.turn(query):

@@ -51,3 +51,9 @@ def test_late_rows_sealing_anew_and_forgetting(make_world: MakeWorld, make_web: 
     gone = kept.states(start, start + 4 * HOUR_MS - 1, None)
     assert [gone[hour] != after[hour] for hour in before] == [True, True, False, False]
     assert kept.states(start, start + HOUR_MS, ["nobody"])[start] != after[start]
+    said = web.get(path, 400)["error"]
+    assert said.startswith("Samples before 2026-11-30T03:00Z are given up, and only their hours")
+    (told,) = web.get(path.replace("step=10m", "step=1h"))["series"]
+    assert told["max"] == [50.0, 90.0, 50.0, 50.0]
+    (left,) = web.get(path.replace(f"start={start}", f"start={start + 2 * HOUR_MS}"))["series"]
+    assert left["max"] == [50.0] * 12
