@@ -136,7 +136,7 @@ _TABLE = (
     Fault(
         "loading",
         Reach.ENGINE,
-        "the engine loads its weights: no answer, memory falls by 1.8 GiB/s, GPUs idle with a context",
+        "the engine loads its weights anew: no answer, memory falls by 1.8 GiB/s, GPUs idle with a context",
         {},
         {"process": "load"},
     ),

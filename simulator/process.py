@@ -10,6 +10,8 @@ GOODBYE_S = 5.0
 """How long an engine that was stopped by hand still answers."""
 TOKENS_PER_S, LONGEST_PROMPT, LONG_ANSWER = 750, 240_000, 200
 """A long prefill lasts about as long as its fault, but its prompt has to fit the context."""
+FREED_S = 4.0
+"""How long it takes until a process that ended has given its memory back, and the next one finds it."""
 LOADING_S = 45.0
 """How long loading takes after a stop by hand or the return of a machine."""
 
@@ -47,7 +49,7 @@ class ProcessPlan:
         start, process = cause.start, cause.fault.engine["process"]
         length = cause.end - start
         if process == "load":
-            return [(start, "end"), (start, "load")]
+            return [(start, "end"), (start + min(FREED_S, length / 2), "load")]
         if process == "restart":
             return [(start, "end"), (start + min(length / 2, 10.0), "load")]
         return [(start, "drain"), (start + min(GOODBYE_S, length / 2), "end")]

@@ -36,6 +36,7 @@ FAULTS = [
     ("memory-collapse@", "memory_collapse", (), 10),
     ("fragmentation@", "memory_fragmented", (), 130),
     ("engine-restart", "engine_unreachable", ("engine",), 30),
+    ("loading", "engine_unreachable", ("engine",), 30),
     ("clock-skew@", "clock_skew", (), 75),
 ]
 """The fault (@: of a node), the rule that tells of it, of what (of a node's what part), and within how many seconds."""
@@ -43,12 +44,15 @@ MAY_COME_TOGETHER = ("power-delivery@", "agent-down@", "clock-skew@", "fragmenta
 """Faults that do not hide each other, on different nodes."""
 SEED = 20_260_830
 PAIRS = 4
+BEFORE_ALL = ("uncabled", "loading")
+"""A cage that was never cabled, and an engine that has not served yet: an engine at work that loads anew has died."""
 LOOK_ALIKES = [
     ("long-prefill",),
     ("weight-copy@1",),
     ("idle-power-cap@2",),
     ("uncabled@3",),
     ("engine-stop",),
+    ("loading",),
     ("slow-scrape@1",),
     (),
 ]
@@ -105,7 +109,7 @@ def pairs() -> list[tuple[str, str]]:
 @pytest.mark.parametrize("faults", LOOK_ALIKES, ids=[" ".join(one) or "nothing" for one in LOOK_ALIKES])
 def test_what_only_looks_like_a_fault_raises_none(tmp_path: Path, faults: tuple[str, ...]) -> None:
     raised = play(
-        tmp_path / "store.db", 300, [f"{one}:{0 if one.startswith('uncabled') else BEGIN_S}" for one in faults]
+        tmp_path / "store.db", 300, [f"{one}:{0 if one.startswith(BEFORE_ALL) else BEGIN_S}" for one in faults]
     )
     assert raised == []
 

@@ -21,7 +21,7 @@ def tokens(looked: World) -> float:
 LIVES = (
     ("engine-restart:10+60", ((12, Life.STOPPED), (30, Life.LOADING), (75, Life.SERVING)), 2),
     ("engine-stop:10+60", ((12, Life.STOPPING), (20, Life.STOPPED), (80, Life.LOADING), (120, Life.SERVING)), 2),
-    ("loading:10+60", ((12, Life.LOADING), (65, Life.LOADING), (75, Life.SERVING)), 2),
+    ("loading:10+60", ((12, Life.STOPPED), (15, Life.LOADING), (65, Life.LOADING), (75, Life.SERVING)), 2),
     ("node-down@spark-02:10+60", ((12, Life.SERVING), (80, Life.LOADING), (120, Life.SERVING)), 2),
     ("agent-down@spark-02:10+60", ((12, Life.SERVING), (75, Life.SERVING)), 1),
 )
@@ -47,6 +47,14 @@ def test_weights_load_at_the_reported_speed() -> None:
     freed = node(looked, NODE)["memory_available_bytes"]
     assert freed > 105 * GIB
     looked.advance(30.0)
+    assert freed - node(looked, NODE)["memory_available_bytes"] == pytest.approx(18 * GIB, rel=0.03)
+
+
+def test_who_loads_right_after_work_begins_with_free_memory() -> None:
+    looked = world("loading:10+120", until=13.9)
+    freed = node(looked, NODE)["memory_available_bytes"]
+    assert freed > 105 * GIB
+    looked.advance(24.0)
     assert freed - node(looked, NODE)["memory_available_bytes"] == pytest.approx(18 * GIB, rel=0.03)
 
 
