@@ -86,7 +86,9 @@ def quantiles(edges: Floats, increases: Floats, q: float) -> Percentiles:
 
 def _quantiles(edges: Floats, increases: Floats, q: float) -> tuple[Floats, Floats]:
     """Value and side of each column; +Inf is known in all."""
-    rank = np.round(q * increases[-1], 9)  # 0.07 × 100 is 7, not 7.000000000000001, and belongs to that bucket
+    # 0.07 × 100 is 7, not 7.000000000000001, and belongs to that bucket; a count with more digits is rounded up to beyond
+    # all there is.
+    rank = np.minimum(np.round(q * increases[-1], 9), increases[-1])
     if (rank > 0).all() and not np.isnan(increases).any() and (increases[1:] >= increases[:-1]).all():
         hit = np.count_nonzero(increases < rank, axis=0)
         before = hit - 1

@@ -13,6 +13,8 @@ from telemetry.quantiles import SIDES, quantiles, together
 from tests.telemetry.frames import numbers
 
 INF = float("inf")
+FINE = 300.1234567896
+"""More digits than ranks are rounded to: engines are free to count in parts."""
 EDGES = np.array([0.5, 1.0, 2.5, 10.0, INF])
 
 
@@ -38,6 +40,8 @@ def column(*increases: float | None) -> np.ndarray:
         ((0, 59, 59, 59, 59), 0.95, (None, None, 59)),
         ((0, 299, 299, 299, 299), 0.99, (None, None, 299)),
         ((0, 300, 300, 300, 300), 1.0, (1.0, "=", 300)),
+        ((0, FINE, FINE, FINE, FINE), 1.0, (1.0, "=", 300.123457)),
+        ((0, None, FINE, FINE, FINE), 1.0, (2.5, "=", 300.123457)),
         ((0, 10, 10, 10, None), 0.5, (None, None, None)),
         ((0, 0, 0, 0, 0), 0.5, (None, None, 0)),
     ],
