@@ -281,13 +281,25 @@ def _pieces(query: Query, frame: Frame, bins: Bins | None, cells: int | None) ->
 
 
 def _begin(query: Query, source: Source) -> dict[Series, float]:
-    """Where each member of a total of counters begins: at its first value, of the first hour or after it."""
-    next_hour = hour_of(query.start_ms) + HOUR_MS
-    first = source.frame(query.stored(), query.start_ms - query.lead_ms, next_hour - 1, query.sources())
-    later = replace(query, start_ms=next_hour, end_ms=max(next_hour, query.end_ms))
-    known = hours.complete(later, source, hours.sealed(later, source)).summaries
-    found = _at(query, known.series, known.first, known.count > 0)
-    return found | _at(query, first.series, first.values, ~np.isnan(first.values))
+    """Where each member of a total of counters begins: at its first value of the range, wherever that is.
+
+    Of whole hours their summaries say it; one that begins after the range is none of its members.
+    """
+    whole, open_hour = hour_of(query.start_ms) + HOUR_MS, hour_of(query.end_ms + 1)
+    found = _firsts(query, source, max(open_hour, whole), query.end_ms)
+    if whole < open_hour:
+        later = replace(query, start_ms=whole, end_ms=open_hour - 1)
+        known = hours.complete(later, source, hours.sealed(later, source)).summaries
+        found |= _at(query, known.series, known.first, known.count > 0)
+    return found | _firsts(query, source, query.start_ms - query.lead_ms, min(whole - 1, query.end_ms))
+
+
+def _firsts(query: Query, source: Source, start_ms: int, end_ms: int) -> dict[Series, float]:
+    """The first value of each member whose samples lie in start ≤ t ≤ end."""
+    if start_ms > end_ms:
+        return {}
+    frame = source.frame(query.stored(), start_ms, end_ms, query.sources())
+    return _at(query, frame.series, frame.values, ~np.isnan(frame.values))
 
 
 def _newest(query: Query, frame: Frame) -> dict[Series, float]:
