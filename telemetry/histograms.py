@@ -56,7 +56,7 @@ def quantile(increases: Mapping[float, float], q: float) -> tuple[float, str] | 
     edges = sorted(increases)
     if not edges or not increases[edges[-1]] > 0:
         return None
-    # 0.07 × 100 is 7, not 7.000000000000001, and belongs to that bucket; a count with more digits is rounded up to beyond
+    # 0.07 × 100 is 7, not 7.000000000000001, and belongs to that bucket; a count of many digits is rounded up beyond
     # all there is.
     rank = min(round(q * increases[edges[-1]], 9), increases[edges[-1]])
     below, lower = 0.0, None

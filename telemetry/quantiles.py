@@ -86,7 +86,7 @@ def quantiles(edges: Floats, increases: Floats, q: float) -> Percentiles:
 
 def _quantiles(edges: Floats, increases: Floats, q: float) -> tuple[Floats, Floats]:
     """Value and side of each column; +Inf is known in all."""
-    # 0.07 × 100 is 7, not 7.000000000000001, and belongs to that bucket; a count with more digits is rounded up to beyond
+    # 0.07 × 100 is 7, not 7.000000000000001, and belongs to that bucket; a count of many digits is rounded up beyond
     # all there is.
     rank = np.minimum(np.round(q * increases[-1], 9), increases[-1])
     if (rank > 0).all() and not np.isnan(increases).any() and (increases[1:] >= increases[:-1]).all():
