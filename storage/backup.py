@@ -113,7 +113,8 @@ def _copy(source: Path, part: Path, progress: Told, pause: Pause) -> dict[str, i
             old.execute("ROLLBACK")
             new.execute("PRAGMA journal_mode = DELETE").close()  # one file, whole by itself
     except sqlite3.Error as error:
-        raise dialect.explain(error) from error
+        copy = Sqlite(str(part), 0).explain(error)  # only it is written to
+        raise (copy if isinstance(copy, StoreFull) else dialect.explain(error)) from error
     return rows
 
 
