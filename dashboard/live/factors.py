@@ -6,8 +6,8 @@ Decode TPS = verify steps/s × accepted length (plus first tokens) = running ∕
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import numpy as np
@@ -202,12 +202,6 @@ def factors(scene: Scene) -> tuple[Factor, ...]:
     )
 
 
-def decoding_ticks(scene: Scene) -> tuple[Ints, Bools]:
-    """Ticks of the shown time, and whether tokens had increased in the 10 s before each."""
-    frame = scene.recorded(cluster.RECORDED_DECODE)
-    return frame.ticks, current.held_total(frame) > 0
-
-
 def last(line: Line | None) -> float:
     """Newest value of a line; NaN when there is none."""
     return float(line[1][-1]) if line is not None and len(line[1]) else math.nan
@@ -217,20 +211,45 @@ LEAST_DECODING = 60
 """Ticks of decoding without which there is nothing to compare with."""
 
 
-def baselines(scene: Scene) -> dict[str, float]:
-    """Median of each factor over the ticks of the shown time at which tokens moved.
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """What decoding was like for a while. end_ms: its last instant; speed: tokens per second; values: of the factors,
+    by key; models: what the engines served. All are medians over the ticks at which tokens moved."""
 
-    A factor that was known at fewer than LEAST_DECODING of them is left out.
+    end_ms: int
+    speed: float
+    values: Mapping[str, float]
+    models: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def running(self) -> float:
+        """Requests that ran, NaN where that was not known."""
+        return self.values.get("running", math.nan)
+
+
+def stretch(scene: Scene) -> Stretch | None:
+    """The shown time of a scene as a stretch; None where tokens moved for less than a minute of it.
+
+    A factor that was known at fewer than LEAST_DECODING of its ticks is left out.
     """
-    ticks, decoding = decoding_ticks(scene)
-    if int(decoding.sum()) < LEAST_DECODING:
-        return {}
+    frame = scene.recorded(cluster.RECORDED_DECODE)
+    speed = current.held_total(frame)
+    decoding = frame.ticks[speed > 0]
+    if len(decoding) < LEAST_DECODING:
+        return None
     found: dict[str, float] = {}
     for factor in factors(scene):
         line = factor.over(scene, SHOWN_MS)
         if line is None:
             continue
-        values = line[1][np.isin(line[0], ticks[decoding])]
+        values = line[1][np.isin(line[0], decoding)]
         if int(np.isfinite(values).sum()) >= LEAST_DECODING:
             found[factor.key] = float(np.nanmedian(values))
-    return found
+    return Stretch(scene.tick, float(np.median(speed[speed > 0])), found, scene.models)
+
+
+def lately_running(scene: Scene) -> float:
+    """Requests running, the middle of the last minute; NaN where that is not known."""
+    line = _running(scene, LEAST_DECODING * 1000.0)
+    known = line[1][np.isfinite(line[1])] if line is not None else np.empty(0)
+    return float(np.median(known)) if len(known) else math.nan

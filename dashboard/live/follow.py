@@ -9,10 +9,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from dashboard.live.alarms import Alarms
+from dashboard.live.earlier import earlier
+from dashboard.live.factors import stretch
 from dashboard.live.gpus import Gpus
 from dashboard.live.hub import Hub
 from dashboard.live.message import Builder
-from dashboard.live.scene import Models, gather
+from dashboard.live.scene import Models, Scene, gather
+from dashboard.sources import Sources
 from pipeline.tail import Tail
 from storage.errors import StoreError
 from storage.store import Store
@@ -84,11 +87,19 @@ class Follower:
             gpus=gpus,
             latency=latency,
         )
+        self._look_back(scene)
         self._hub.publish(self._builder.message(scene))
         self._told = tick
         self.work.messages += 1
         self.work.seconds += time.perf_counter() - began
         self.work.cpu_seconds += time.thread_time() - busy
+
+    def _look_back(self, scene: Scene) -> None:
+        """Read one earlier stretch, where one is wanted that speeds can be compared with."""
+        end = self._builder.baselines.wanted(scene)
+        if end is not None:
+            sources = Sources(self._store, self._tail, self._clock)
+            self._builder.baselines.remember(end, stretch(earlier(scene, end, sources)))
 
     def start(self) -> None:
         """Begin to look, in a daemon thread."""

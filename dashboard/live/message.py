@@ -8,17 +8,18 @@ from typing import Any
 
 from dashboard.live import alarms
 from dashboard.live.cache import cache_cells
-from dashboard.live.cells import Cell
+from dashboard.live.cells import Cell, words
 from dashboard.live.concerns import concerns
 from dashboard.live.fleet import columns
 from dashboard.live.latency import latency_cells
 from dashboard.live.machine import machine_cells
 from dashboard.live.nodes import map_columns, node_tiles
 from dashboard.live.points import points, rates
+from dashboard.live.reference import Baselines
 from dashboard.live.scene import Scene
 from dashboard.live.sentence import Sentence, sentence
 from dashboard.live.speed import speed_cells
-from dashboard.live.why import Baselines, why_rows
+from dashboard.live.why import why_rows
 from telemetry.roofline import Weights
 
 LATENCY_EVERY_MS = 5_000
@@ -47,10 +48,12 @@ class Builder:
         node_readings = columns(scene)
         problems = concerns(scene)
         told = sentence(scene, problems)
-        rows, cause = why_rows(scene, node_readings, self.baselines.at(scene), self.figures)
+        against = self.baselines.at(scene)
+        rows, cause = why_rows(scene, node_readings, against, self.figures)
         if scene.latency is not None or not self.latency:
             self.latency, self.latency_tick = latency_cells(scene), scene.tick
-        cells = speed_cells(scene) | self.latency | cache_cells(scene) | machine_cells(scene) | {"why": cause}
+        cells = speed_cells(scene) | self.latency | cache_cells(scene) | machine_cells(scene)
+        cells |= {"why": cause, "why.against": words(against.told)}
         recent = tuple(episode for episode in scene.episodes if episode.end_ms > scene.tick - PREFILLS_MS)
         return {
             "tick": scene.tick,

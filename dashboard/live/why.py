@@ -11,10 +11,11 @@ import numpy as np
 
 from dashboard.live import roofline
 from dashboard.live.cells import Cell, unknown, words
-from dashboard.live.factors import Effect, Factor, baselines, factors
+from dashboard.live.factors import Effect, Factor, factors
 from dashboard.live.fleet import CLOCK, POWER, UTILIZATION, Columns, in_order
 from dashboard.live.prefill import quiet, quiet_text
 from dashboard.live.reasons import reason
+from dashboard.live.reference import Reference, slowing
 from dashboard.live.scene import Scene
 from telemetry import formatting
 from telemetry.catalog import ratios as quotients
@@ -22,32 +23,19 @@ from telemetry.fleet import PEERS_NEEDED, straggler
 from telemetry.model import Unit
 from telemetry.roofline import Weights
 
-BASELINE_EVERY_MS = 10_000
 NOTABLE = 0.10
 """A factor is named when its deviation makes decoding faster by at least this share, or slower by as much."""
 EXPLAINED = 0.5
 """What follows from others is explained where they make up this share of its effect."""
 BUSY = 0.80
+MACHINES = ("steps", "step_time", "foreign_prefill")
+"""Factors that a slower node or link makes worse: it is the cause, and the factor what shows of it."""
 
 FOREIGN = (
     "Share of the last minute's decoding time in which an engine also worked at another request's prompt. A prefill "
     "counts while it runs, as far as requests without tokens show it, and in full once it has ended."
 )
 Row = dict[str, str]
-
-
-@dataclass
-class Baselines:
-    """Baselines of the factors, computed anew every ten seconds: a median over 15 minutes hardly moves in between."""
-
-    tick: int | None = None
-    values: Mapping[str, float] | None = None
-
-    def at(self, scene: Scene) -> Mapping[str, float]:
-        """Baselines for a scene."""
-        if self.values is None or self.tick is None or not 0 <= scene.tick - self.tick < BASELINE_EVERY_MS:
-            self.tick, self.values = scene.tick, baselines(scene)
-        return self.values
 
 
 def _log(now: float, baseline: float) -> float:
@@ -172,10 +160,11 @@ def straggler_row(columns: Columns) -> Row:
 
 
 def why_rows(
-    scene: Scene, columns: Columns, known: Mapping[str, float], figures: Mapping[str, Weights]
+    scene: Scene, columns: Columns, against: Reference, figures: Mapping[str, Weights]
 ) -> tuple[list[Row], Cell]:
-    """Rows of the card, and the cell that names the largest deviation. figures: what deployments' models weigh."""
-    compared = compare(scene, known)
+    """Rows of the card, and the cell that names the largest deviation, or the fault behind it. figures: what
+    deployments' models weigh."""
+    compared = compare(scene, against.values)
     speed = scene.quotient(quotients.DECODE_TPS)
     still = speed == 0
     most = None if still else named(compared)
@@ -191,11 +180,31 @@ def why_rows(
         return rows, _still(scene)
     if not math.isfinite(speed):
         return rows, unknown("the speed is not known")  # why, the rows say
-    if not known:
+    if not against.values:
         return rows, unknown("less than a minute of decoding in the last 15 minutes")
-    if most is None:
-        return rows, words("as usual")
-    return rows, words(most.told, "warning" if most.slows else "ok")
+    return rows, _headline(scene, columns, most, against)
+
+
+def _headline(scene: Scene, columns: Columns, most: Compared | None, against: Reference) -> Cell:
+    """The factor that changes the speed most; before it the fault that explains it, where one is known.
+
+    Where a fault is in what is compared with, too, it is named alone: the comparison cannot show what it does.
+    """
+    symptom = most is not None and most.slows and most.factor.key in MACHINES
+    fault = _fault(scene, columns) if symptom or against.tainted else ""
+    told = [*([fault] if fault else []), *([most.told] if most is not None else [])]
+    if not told:
+        return words("as usual")
+    return words(": ".join(told), "warning" if fault or (most is not None and most.slows) else "ok")
+
+
+def _fault(scene: Scene, columns: Columns) -> str:
+    """What makes steps slow: an alert that fires, else a straggler that is seen; "" where nothing is known."""
+    alert = next(iter(slowing(scene)), None)
+    if alert is not None:
+        return f"{alert.title} {alert.owner}".rstrip()
+    found = find_straggler(columns)
+    return "" if found is None else f"Straggler {found[0]}"
 
 
 def _still(scene: Scene) -> Cell:

@@ -7,7 +7,7 @@ import orjson
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.components.explore import explore_link
+from dashboard.components.explore import csv_link, explore_link
 from dashboard.components.reading import cell, noted, reading
 from dashboard.figures.live import CONFIG, PLOTS, caption_top, live_figure
 from telemetry.catalog import gpu
@@ -79,11 +79,16 @@ def vitals() -> Component:
 WHY_HEAD = (
     ("", ""),
     ("now", "Trailing 10 s; the share of foreign prefill over a minute of decoding"),
-    ("baseline", "Median while decoding in the last 15 minutes; known after a minute of it"),
+    (
+        "baseline",
+        "Median while decoding, of the stretch that is named below the table: the last 15 minutes, or an earlier "
+        "stretch at the same concurrency that was notably faster, or that ended before a fault began",
+    ),
     (
         "change",
         "Of shares in percentage points (pp). Above stands the factor that changes the speed most, if by a tenth "
-        "or more; steps only where running and step time do not explain them",
+        "or more; steps only where running and step time do not explain them. A fault that makes steps slow stands "
+        "before it",
     ),
 )
 """Columns of the card, and what their numbers mean."""
@@ -91,14 +96,15 @@ WHY_HEAD = (
 
 def why() -> Component:
     """The factors of the speed, now and against the baseline; rows come with the live message."""
-    head = html.Tr([html.Th(text, scope="col", title=told) for text, told in WHY_HEAD])
-    table = html.Table([html.Thead(head), html.Tbody(**{"data-why": "rows"})], className="why-table")
+    columns = html.Tr([html.Th(text, scope="col", title=told) for text, told in WHY_HEAD])
+    table = html.Table([html.Thead(columns), html.Tbody(**{"data-why": "rows"})], className="why-table")
     cause = html.Div(
         [cell("why", "words"), html.Div("", className="reason", **{"data-reason": "why"})],
         className="cause",
         **{"data-reading": "why"},
     )
-    return html.Section([html.Div([html.H2("Why this speed"), cause], className="head"), table], className="panel why")
+    head = html.Div([html.H2("Why this speed"), cause], className="head")
+    return html.Section([head, table, html.P(cell("why.against", "words"), className="against")], className="panel why")
 
 
 CAPTIONS = {
@@ -121,7 +127,9 @@ def _legend(key: str) -> list[Component]:
     return entries
 
 
-EXPLORE = explore_link((quotients.DECODE_TPS, gpu.GPU_UTILIZATION, quotients.INTERCONNECT_TRANSMIT), "-15m")
+PLOTTED = (quotients.DECODE_TPS, gpu.GPU_UTILIZATION, quotients.INTERCONNECT_TRANSMIT)
+WAYS = html.Div([explore_link(PLOTTED, "-15m"), csv_link(PLOTTED, "-15m")], className="ways")
+"""To the same in Explore, and to a file of it."""
 
 
 def plots() -> Component:
@@ -139,7 +147,7 @@ def plots() -> Component:
     graph = html.Div(className="graph", **{"data-figure": figure})
     back = html.Button("Back to live", className="back", type="button", hidden=True, **{"data-back": "live"})
     return html.Section(
-        [html.Div([graph, *captions, EXPLORE, back], className="plots", **{"data-plots": "live"})],
+        [html.Div([graph, *captions, WAYS, back], className="plots", **{"data-plots": "live"})],
         className="panel charts",
         **{"aria-label": "Tokens per second, GPU utilisation and interconnect of the last minutes"},
     )

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dashboard.live.factors import inside
-from dashboard.live.why import BASELINE_EVERY_MS, Baselines
+from dashboard.live.reference import EVERY_MS, Baselines
 from storage.records import Episode
 from telemetry.catalog import cluster, engine, gpu, network
 from telemetry.model import Metric, part
@@ -270,17 +270,17 @@ def test_baselines_are_kept_for_ten_seconds(make_world: MakeWorld, make_web: Mak
     web = make_web(world)
     web.step()
     kept = web.process.follower._builder.baselines
-    first = kept.values
-    assert first
+    first = kept.reference
+    assert first.values
     world.run(101, 109)
     web.step()
-    assert kept.values is first
+    assert kept.reference is first
     world.run(110, 110)
     web.step()
-    assert kept.values is not first
+    assert kept.reference is not first
     assert kept.tick == tick(110)
-    assert BASELINE_EVERY_MS == 10_000
-    assert Baselines().values is None
+    assert EVERY_MS == 10_000
+    assert Baselines().reference.values == {}
 
 
 @pytest.mark.parametrize("metric", [network.RDMA_TRANSMIT, network.RDMA_RECEIVE], ids=lambda metric: metric.name)
