@@ -12,7 +12,7 @@ from dash.development.base_component import Component
 
 from dashboard.components import alert_words as words
 from dashboard.components.cages import cage_table
-from dashboard.components.explore import explore_link
+from dashboard.components.explore import csv_link, explore_link
 from dashboard.components.fragment import fragment, serve
 from dashboard.components.latest import Latest, labels_of, number_cell, shown
 from dashboard.components.memory import memory_bars
@@ -210,13 +210,14 @@ def all_readings(latest: Latest) -> Component:
 
 
 def chart(found: Chart, name: str) -> Component:
-    """One chart of a node: its title, its unit, the way to Explore, and the figure that the browser fills."""
-    axis = axis_of(found)
+    """One chart of a node: its title and unit, ways to Explore and to a file, and the figure that the browser fills."""
+    axis, metrics = axis_of(found), [metric for _, metric in found.metrics]
     title = [
         html.H2(found.title),
         html.Span(axis["unit"], className="dimmed"),
         html.Div("", className="keys"),
-        explore_link([metric for _, metric in found.metrics], "-1h", node=name),
+        explore_link(metrics, "-1h", node=name),
+        csv_link(metrics, "-1h", node=name),
         html.Button("Back to live", className="back", type="button", hidden=True, **{"data-back": "charts"}),
     ]
     graph = dcc.Graph(

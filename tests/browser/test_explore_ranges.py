@@ -215,6 +215,11 @@ def test_the_nodes_charts_ask_finer_when_zoomed(site: Site, open_page: Open) -> 
     page.wait_for_function("() => document.querySelector('[data-chart] .js-plotly-plot').data[0].y.length === 61")
     power = next(one for one in questions if one["metric"] == "gpu_power_watts")
     assert (int(power["start"]), int(power["end"])) == (tick(100), tick(160))
+    with page.expect_download() as download:
+        page.locator("[data-chart] a", has_text="CSV").first.click()
+    lines = download.value.path().read_text().splitlines()[1:]
+    ends = [page.evaluate(f"new Date({tick(n)}).toISOString()") for n in (100, 160)]
+    assert [lines[0].split(",")[0], lines[-1].split(",")[0]] == ends, "the stretch that was zoomed to"
     link = page.locator("[data-chart] a", has_text="Explore").first
     link.click()
     page.wait_for_selector(READY)

@@ -1,10 +1,10 @@
-// A link to Explore beside a chart of another page takes along the stretch that the chart shows.
+// A link beside a chart of another page, to Explore or to a file, takes along the stretch that the chart shows.
 
 import { instant } from "../live/paint.js";
 
 const LENGTHS_S = [300, 900, 3600, 21600, 86400];
 
-// [start, end] as Explore's address has them: what was zoomed to; else a length that ends now and holds what is shown.
+// [start, end] as Explore's address and the API have them: what was zoomed to; else a length that ends now and holds what is shown.
 export function rangeOf(range, zoomed) {
   const [from, to] = range.map(instant);
   if (zoomed) return { start: new Date(from).toISOString(), end: new Date(to).toISOString() };
@@ -25,7 +25,7 @@ function point(link) {
 export function startLinks() {
   for (const kind of ["click", "auxclick"]) {
     document.addEventListener(kind, (event) => {
-      const link = event.target.closest?.("a[data-explore-link]");
+      const link = event.target.closest?.("a[data-stretch-link]");
       if (link) point(link);
     }, true);
   }
