@@ -14,10 +14,12 @@ from pipeline.clock import HubClock
 from pipeline.desk import Desk
 from pipeline.hub import Hub
 from pipeline.inbox import Inbox
+from pipeline.left_out import LEFT_OUT, LeftOut, reason
 from pipeline.pulse import Pulse
 from pipeline.targets import Target
 from pipeline.worker import Sample
 from pipeline.writer import Work, Writer
+from telemetry.catalog import cluster
 
 WAIT_SHARE = 0.8
 """Share of the interval that a tick waits for its answers; later ones are written with the next tick."""
@@ -27,7 +29,7 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class Sampler:
-    """Owns the loop. monotonic: seconds; sleep: waits for so many seconds (both replaced in tests)."""
+    """Owns the loop. monotonic: seconds; processor: seconds that this process has worked (both replaced in tests)."""
 
     targets: list[Target]
     hub: Hub
@@ -40,6 +42,8 @@ class Sampler:
     pulse: Pulse
     arrived: list[Sample] = field(default_factory=list)
     last_tick: int = 0
+    processor: Callable[[], float] = time.process_time
+    left_out: LeftOut = field(default_factory=LeftOut)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _ready: list[Work] = field(default_factory=list)
     _writing: asyncio.Task[None] | None = None
@@ -51,14 +55,25 @@ class Sampler:
         """Tick until `stop` is set. A tick that the machine slept through is skipped, never made up for."""
         beating = asyncio.get_running_loop().create_task(self.pulse.run())
         due_s = self.monotonic() + self.interval_s
+        worked_s = self.processor()
         while not await _set_within(stop, due_s - self.monotonic()):
             late = int((self.monotonic() - due_s) / self.interval_s)
+            self._leave_out(late, self.processor() - worked_s, self.monotonic() - due_s + self.interval_s)
             due_s += late * self.interval_s
-            self.hub.lookout.givens.skipped(late)
+            worked_s = self.processor()
             await self.tick(due_s)
             due_s += self.interval_s
         beating.cancel()
         await self.finish()
+
+    def _leave_out(self, ticks: int, processor_s: float, passed_s: float) -> None:
+        """Count ticks that were left out since the last one, and tell of them as an event."""
+        self.hub.lookout.givens.skipped(ticks)
+        self.left_out.add(ticks, reason(processor_s, passed_s))
+        now_ms = round(self.clock.at(self.monotonic() * 1000.0))
+        told = self.left_out.due(now_ms)
+        if told is not None:
+            self.hub.note_event(cluster.CLUSTER_TARGET, LEFT_OUT, told[0], now_ms, told[1])
 
     async def tick(self, due_s: float) -> None:
         """One tick: ask whoever is due, wait for the answers within reason, commit."""

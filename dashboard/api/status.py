@@ -21,6 +21,7 @@ from dashboard.live.reasons import state_words
 from dashboard.live.scene import Scene
 from dashboard.live.sentence import BUSIEST, PHASE_WORDS, SERVING, engine_state, phases, sentence, silent_collector
 from dashboard.sources import Sources
+from pipeline.left_out import LEFT_OUT, TICKS
 from storage import schema
 from storage.records import TargetRow
 from telemetry import catalog
@@ -31,6 +32,9 @@ from telemetry.model import Metric, Scope
 RESETS_MS = 3_600_000
 EVENTS_MS = 24 * 3_600_000
 MOST_EVENTS = 200
+MOST_CLUSTER_EVENTS = 2_000
+"""More than a day of ticks left out makes, at one event a minute."""
+MOST_STRETCHES = 20
 ABSENCES_MS = 24 * 3_600_000
 MOST_ABSENCES = 1_000
 LOOK_MS = 10_000
@@ -41,7 +45,7 @@ SCOPES = {"node": Scope.NODE, "engine": Scope.ENGINE}
 
 
 def status(sources: Sources, scene: Scene, version: str) -> dict[str, Any]:
-    """{sentence, versions, nodes, engines, deployments, store}."""
+    """{sentence, versions, nodes, engines, deployments, store, collector}."""
     problems = concerns(scene)
     looks = look(sources, scene)
     rows = {kind: [t for t in scene.targets if t.kind == kind] for kind in ("node", "engine")}
@@ -52,7 +56,20 @@ def status(sources: Sources, scene: Scene, version: str) -> dict[str, Any]:
         "engines": [target(scene, row, problems, looks) for row in rows["engine"]],
         "deployments": _deployments(sources, scene),
         "store": standing(sources.store, scene.now_ms),
+        "collector": collector(sources, scene.now_ms),
     }
+
+
+def collector(sources: Sources, now_ms: int) -> dict[str, Any]:
+    """{left_out: {ticks, stretches: [{t, ticks, text}]}} of the last day, the newest first: ticks that the collector
+    itself did not make, so that no target missed them."""
+    events = sources.store.events(now_ms - EVENTS_MS, now_ms, cluster.CLUSTER_TARGET, MOST_CLUSTER_EVENTS)
+    found = [
+        {"t": one.at_ms, "ticks": int(one.labels.get(TICKS, 0)), "text": one.text}
+        for one in reversed(events)
+        if one.kind == LEFT_OUT
+    ]
+    return {"left_out": {"ticks": sum(one["ticks"] for one in found), "stretches": found[:MOST_STRETCHES]}}
 
 
 def state_of(scene: Scene, row: TargetRow, problems: list[Problem]) -> tuple[str, str, str]:

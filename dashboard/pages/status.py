@@ -27,7 +27,7 @@ COLUMNS: tuple[Column, ...] = (
     ("Scrape", "How long it took to answer the last time"),
     ("Page", "Size of its metrics page"),
     ("Every", "How often it is asked"),
-    ("Missed", "Ticks at which it was due and gave no page"),
+    ("Missed", "Ticks at which it was due and gave no page; those that the collector left out stand below"),
     ("Resets", "How often its counters began anew in the last hour: it was restarted"),
     ("Skew", "How far its clock is ahead of the hub's; rates do not depend on it"),
     ("Left out", "Series beyond the most that are read of a page, and families of metrics that nobody here knows"),
@@ -127,6 +127,20 @@ def absences(found: Sequence[Mapping[str, Any]]) -> Component:
     return table(("Target", "What", "From", "To", "Why"), rows, "Absences of the last day", "absences")
 
 
+def left_out(found: Mapping[str, Any]) -> list[Component]:
+    """Ticks that the collector itself did not make: no target missed them."""
+    if not found["ticks"]:
+        return [html.P("It left out no tick in the last day.", className="note")]
+    told = formatting.text(found["ticks"], Unit.COUNT)
+    rows = [
+        Row(html.Time("", **{"data-instant": str(one["t"])}), [formatting.text(one["ticks"], Unit.COUNT), one["text"]])
+        for one in found["stretches"]
+    ]
+    text = f"It left out {told} {'tick' if found['ticks'] == 1 else 'ticks'} in the last day. No target missed them."
+    heads = ("Told", "Ticks", "Why")
+    return [html.P(text, className="note"), table(heads, rows, "Ticks that the collector left out", "left-out")]
+
+
 def versions(found: Mapping[str, Any]) -> Component:
     """Of the hub itself."""
     names = {"tachograph": "Tachograph", "python": "Python", "schema": "Store's schema"}
@@ -149,6 +163,7 @@ def body(status: Answer, absent: Answer) -> list[Component]:
         html.Div(
             [
                 panel("Store", store(status["store"])),
+                panel("Collector", *left_out(status["collector"]["left_out"])),
                 panel("Deployments", deployments(status["deployments"])),
                 panel("Versions", versions(status["versions"])),
             ],

@@ -15,6 +15,8 @@ import pytest
 from dashboard.app import create_app
 from dashboard.pages import cluster, missing
 from dashboard.server import build
+from pipeline.left_out import LEFT_OUT, TICKS
+from storage.records import Event
 from telemetry.formatting import beside
 from tests.dashboard.parts import attribute, text, walk
 from tests.web.conftest import MakeWeb, MakeWorld, Web, make_web, make_world
@@ -150,6 +152,25 @@ def test_status_is_written_as_html(web: Site) -> None:
     assert "spark-04" in told
     assert "4.0 ms" in told
     assert "22.5 KiB" in told
+    assert "It left out no tick in the last day." in told
+
+
+@pytest.mark.parametrize(
+    ("counts", "text"),
+    [(["1"], "It left out 1 tick in the last day. No"), (["1", "3"], "It left out 4 ticks in the last day. No")],
+)
+def test_status_says_what_the_collector_left_out(
+    make_world: MakeWorld, make_web: MakeWeb, counts: list[str], text: str
+) -> None:
+    world = make_world()
+    world.run(0, 30)
+    events = [
+        Event(0, world.now, "cluster", LEFT_OUT, f"left out {count}: because", {TICKS: count}) for count in counts
+    ]
+    world.commit(events=events)
+    told = visible(stepped(world, make_web).client.get("/fragment/status").text)
+    assert text in told
+    assert f"left out {counts[0]}: because" in told
 
 
 def test_a_node_is_written_as_html(web: Site) -> None:
