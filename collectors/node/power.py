@@ -54,18 +54,22 @@ def parse(channel: Channel, value: int) -> float:
 
 
 class Unwrapped:
-    """A running total for each rail since the agent started; it never falls. All in microjoules."""
+    """A running total for each rail, 0 at the agent's first reading; it never falls. All in microjoules.
+
+    What the driver had counted by then is not in it: after an agent that had seen a wrap, it would be a fall to a large
+    number, all of which would count as gained.
+    """
 
     def __init__(self) -> None:
         self._last: dict[str, tuple[int, int]] = {}
 
     def total(self, rail: str, value: int) -> int:
-        """The total with what the firmware counted since the value before; the first value is taken as it is.
+        """The total with what the firmware counted since the value before; 0 at the first.
 
         A fall by more than half of the 32 bits is a wrap. Any other fall is a counter that began anew, as is every
         fall from a value that does not fit into 32 bits: what it had counted by then is not known, and not added.
         """
-        before, total = self._last.get(rail, (value, value))
+        before, total = self._last.get(rail, (value, 0))
         risen = value - before
         if risen < -WRAP // 2 and before <= WRAP:
             risen += WRAP
