@@ -64,6 +64,40 @@ def test_the_minutes_around_are_there_when_the_samples_are_gone(site: Site, open
     assert page.evaluate("document.documentElement.scrollWidth") <= 1440
 
 
+def test_a_stretch_of_the_minutes_is_looked_at_closer_in_all_charts(site: Site, open_page: Open) -> None:
+    keep_and_forget(site.world)
+    page = open_page(f"{site.address}/alerts/1")
+    hot, other = (chart(page, title) for title in ("GPU temperature", "GPU power"))
+    expect(hot.locator(".evidence-value")).to_have_text("88.0 °C")
+
+    def labels() -> list[list[str]]:
+        return [one.locator(".evidence-axis span").all_inner_texts() for one in (hot, other)]
+
+    whole, box = labels(), hot.locator(".evidence-over").bounding_box()
+    assert box is not None
+    span, high = box["width"] - 56 - 8, box["y"] + 40
+    # From tick 0 to tick 30: what is drawn begins a minute before the alert, which fired at tick 30.
+    page.mouse.move(box["x"] + 56 + span * 30 / 660, high)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 56 + span * 60 / 660, high, steps=4)
+    page.mouse.up()
+    expect(page.locator(".evidence").first).to_contain_text("a double click goes one step out")
+    closer = labels()
+    assert all(one != before for one, before in zip(closer, whole, strict=True))
+    page.mouse.move(box["x"] + 56 + span / 3, high)
+    expect(hot.locator(".evidence-value")).to_have_text("60.0 °C")
+    page.mouse.move(box["x"] + 56 + span * 0.9, high)
+    expect(hot.locator(".evidence-value")).to_have_text("88.0 °C")
+    expect(page.locator("html[data-zoomed]")).to_have_count(1)
+    other.locator(".evidence-over").press("+")
+    assert labels() not in (closer, whole)
+    other.locator(".evidence-over").press("-")
+    assert labels() == closer
+    page.mouse.dblclick(box["x"] + 56 + span / 2, high)
+    assert labels() == whole
+    expect(page.locator("html[data-zoomed]")).to_have_count(0)
+
+
 def test_before_it_is_kept_it_grows(site: Site, open_page: Open) -> None:
     page = open_page(f"{site.address}/alerts/1")
     expect(chart(page, "GPU temperature").locator(".evidence-value")).to_have_text("88.0 °C")

@@ -20,6 +20,11 @@ MODULES: list[tuple[str, str, Any]] = [
     ("compare/axis", "m.extent([{ from_ms: 0, step_ms: 10, v: [] }])", None),
     ("compare/axis", "[-1, 0, 9, 10, 20, 30].map((o) => m.valueAt({ from_ms: 0, step_ms: 10, v: [1, null, 3] }, o))",
      [None, 1, 1, None, 3, None]),
+    ("compare/axis", "m.binsIn({ from_ms: 0, step_ms: 10, v: [1, null, 3, 4] }, [5, 25])",
+     [[5, 10, 1], [10, 20, None], [20, 25, 3]]),
+    ("compare/axis", "m.binsIn({ from_ms: 0, step_ms: 10, v: [1, 2] }, [20, 30])", []),
+    ("explore/closer", "[[9000, 5000], [-100, 4000], [4000, 99000], [500, 2499], [20000, 30000]].map((one) =>"
+     " m.within(one, [0, 10000]))", [[5000, 9000], [0, 4000], [4000, 10_000], None, None]),
     ("runs/compare", "m.address([{ id: 3, start: 5 }, { id: 7, start: 2 }])", "/compare?runs=7,3&align=start"),
     ("runs/compare", "m.address([{ id: 3, start: 5, baseline: true }, { id: 7, start: 2, baseline: false }])",
      "/compare?runs=3,7&align=start"),
@@ -95,6 +100,37 @@ def test_the_course_of_two_runs(site: Site, open_page: Open) -> None:
     expect(page.locator(".overlay-line")).to_have_count(2)
     page.go_back()
     expect(page.get_by_role("link", name="from the start")).to_have_class("chosen")
+
+
+def axis(page: Page) -> list[str]:
+    """What stands below the curves."""
+    return page.locator(".overlay-grid text[y='272']").all_inner_texts()
+
+
+def test_a_stretch_of_the_course_is_looked_at_closer(site: Site, open_page: Open) -> None:
+    page = open_page(f"{site.address}/compare?runs=1,2")
+    expect(page.locator(".overlay-line")).to_have_count(2)
+    whole, box = axis(page), page.locator(".overlay-chart").bounding_box()
+    assert box is not None
+    middle, high = box["x"] + box["width"] / 2, box["y"] + 100
+    page.mouse.move(middle - 60, high)
+    page.mouse.down()
+    page.mouse.move(middle, high, steps=3)
+    page.mouse.move(middle + 60, high, steps=3)
+    assert float(page.locator(".overlay-brush").get_attribute("width") or 0) == pytest.approx(120, abs=2)
+    page.mouse.up()
+    expect(page.locator("html[data-zoomed]")).to_have_count(1)
+    assert len(axis(page)) > 2
+    assert axis(page) != whole
+    page.mouse.move(middle, high)
+    expect(page.locator(".overlay-at")).to_contain_text("at 5 min")
+    page.locator(".overlay-chart").press("+")
+    closer = axis(page)
+    page.locator(".overlay-chart").press("-")
+    assert axis(page) not in (closer, whole)
+    page.mouse.dblclick(middle, high)
+    assert axis(page) == whole
+    expect(page.locator("html[data-zoomed]")).to_have_count(0)
 
 
 def test_tables_and_what_a_verdict_is_made_of(site: Site, open_page: Open) -> None:

@@ -1,6 +1,7 @@
 // The minutes around an alert: what its rule read, and what else is kept, under one crosshair. What is kept stands here
 // when the machine is dead and the samples are given up; until it is kept, what was read so far.
 
+import { Closer } from "../explore/closer.js";
 import { useTables } from "../explore/format.js";
 import { clockText, instantText } from "../explore/time.js";
 import { element, setText } from "../live/dom.js";
@@ -11,7 +12,7 @@ import { SpanChart } from "./spans.js";
 // A young store is drawn from where it begins, but no shorter than this before the alert.
 const EVERY_MS = 15000, LEAST_MS = 60000;
 const NOTHING = "Nothing is kept of these minutes: no samples were there when it could have been.";
-const CUT = "there was more than is kept";
+const CUT = "there was more than is kept", OUT = "a double click goes one step out";
 
 export class Evidence {
   // place: where it stands, with the alert's number; hubNow(): instant of the newest tick.
@@ -19,6 +20,7 @@ export class Evidence {
     const config = JSON.parse(place.dataset.tables);
     useTables(config);
     Object.assign(this, { place, hubNow, colours: config.colours, charts: [], cursor: null, closed: false });
+    this.steps = new Closer(this);
     this.parts = { rule: this.part("What the rule read"), beside: this.part("Beside it") };
     this.forget = onThemeChange(() => this.draw());
     this.seen = () => document.hidden || this.found?.kept || this.load();
@@ -41,7 +43,13 @@ export class Evidence {
     this.forget();
     document.removeEventListener("visibilitychange", this.seen);
     this.charts.forEach((chart) => chart.close());
+    this.steps.close();
     this.place.replaceChildren();
+  }
+
+  // What is shown: all of it, or what somebody chose.
+  get span() {
+    return this.steps.span;
   }
 
   now() {
@@ -63,13 +71,18 @@ export class Evidence {
 
   show(found) {
     this.found = found;
-    this.span = [Math.min(Math.max(found.start, found.t[0] ?? found.start), found.alert.fired - LEAST_MS), found.kept ? found.end : Math.min(found.end, Math.max(this.now(), found.alert.fired + 1000))];
+    this.whole = [Math.min(Math.max(found.start, found.t[0] ?? found.start), found.alert.fired - LEAST_MS), found.kept ? found.end : Math.min(found.end, Math.max(this.now(), found.alert.fired + 1000))];
     const names = found.charts.map((one) => `${one.of} ${one.spans} ${one.label}`).join("|");
     if (names !== this.names) this.build(names);
-    found.charts.forEach((one, at) => this.charts[at].show(one, found));
+    this.closer();
     for (const [of, part] of Object.entries(this.parts)) part.box.hidden = !found.charts.some((one) => one.of === of);
-    this.write();
     this.empty();
+  }
+
+  // Every chart over the span that holds now.
+  closer() {
+    this.found.charts.forEach((one, at) => this.charts[at].show(one, this.found));
+    this.write();
   }
 
   build(names) {
@@ -83,7 +96,7 @@ export class Evidence {
   write() {
     const { kept, due, cut, alert } = this.found, at = this.cursor ?? alert.fired;
     const state = kept ? "kept for good" : `so far; kept for good at ${clockText(due)}`;
-    setText(this.parts.rule.said, [cut ? CUT : "", state].filter(Boolean).join(" · "));
+    setText(this.parts.rule.said, [cut ? CUT : "", state, this.steps.zoomed ? OUT : ""].filter(Boolean).join(" · "));
     setText(this.parts.beside.said, this.cursor === null ? "values when it fired" : `values at ${instantText(Math.round(at / 1000) * 1000, this.now())}`);
     this.charts.forEach((chart) => chart.tell(at));
   }

@@ -5,7 +5,7 @@ import { ticks } from "../explore/time.js";
 import { element, fitCanvas, setText } from "../live/dom.js";
 import { colour } from "../live/theme.js";
 
-const LABEL_PX = 72, STEP_PX = 4;
+const LABEL_PX = 72;
 
 export class Plot {
   // evidence: the page; large: whether it is of what the rule read.
@@ -52,25 +52,12 @@ export class Plot {
   listen() {
     const { over, evidence } = this;
     over.tabIndex = 0;
-    over.addEventListener("pointermove", (event) => evidence.point(this.instant(event.offsetX)));
-    over.addEventListener("pointerdown", (event) => evidence.point(this.instant(event.offsetX)));
-    over.addEventListener("pointerleave", () => evidence.point(null));
-    over.addEventListener("blur", () => evidence.point(null));
-    over.addEventListener("keydown", (event) => this.key(event));
+    evidence.steps.listen(over, (event) => this.instant(event.offsetX));
   }
 
   instant(x) {
     const part = Math.min(Math.max((x - LEFT) / this.width, 0), 1);
     return this.span[0] + part * (this.span[1] - this.span[0]);
-  }
-
-  key(event) {
-    const go = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (event.key === "Escape") this.evidence.point(null);
-    if (!go) return;
-    event.preventDefault();
-    const at = this.evidence.cursor ?? this.evidence.found.alert?.fired ?? this.span[1];
-    this.evidence.point(this.instant(this.x(at) + go * STEP_PX));
   }
 
   // A context to draw on, null while there is no size.
@@ -93,9 +80,10 @@ export class Plot {
     }));
   }
 
-  // The crosshair; returns the context, null where there is none.
+  // The stretch that is being chosen, and the crosshair; returns the context, null where there is none.
   drawOver() {
-    const context = this.begin(this.over), { cursor } = this.evidence;
+    const context = this.begin(this.over), { cursor, steps } = this.evidence;
+    if (context && steps.brush) this.drawBrush(context, steps.brush.map((instant) => this.x(instant)));
     if (!context || cursor === null) return null;
     context.fillStyle = colour("text");
     context.globalAlpha = 0.6;
@@ -104,10 +92,17 @@ export class Plot {
     return context;
   }
 
+  drawBrush(context, [from, to]) {
+    context.fillStyle = colour("accent");
+    context.globalAlpha = 0.16;
+    context.fillRect(Math.min(from, to), 0, Math.abs(to - from), this.size.height);
+    context.globalAlpha = 1;
+  }
+
   name(chart, unit) {
     setText(this.title, chart.label);
     setText(this.unit, unit);
     this.over.setAttribute("role", "img");
-    this.over.setAttribute("aria-label", `${chart.label} around the alert. Arrow keys move the crosshair.`);
+    this.over.setAttribute("aria-label", `${chart.label} around the alert. Arrow keys move the crosshair, plus and minus zoom.`);
   }
 }

@@ -35,6 +35,12 @@ export function extent(curves) {
   return [Math.min(...ends.map(([from]) => from)), Math.max(...ends.map(([, to]) => to))];
 }
 
+// A curve's bins that lie in a span, cut at its ends: [from, to, value].
+export function binsIn({ from_ms: from, step_ms: step, v }, [start, end]) {
+  const bins = v.map((value, at) => [Math.max(from + at * step, start), Math.min(from + (at + 1) * step, end), value]);
+  return bins.filter(([left, right]) => left < right);
+}
+
 // Value of a curve at an offset: that of the bin it lies in; null outside, and where it is not known.
 export function valueAt({ from_ms: from, step_ms: step, v }, offset) {
   const at = Math.floor((offset - from) / step);

@@ -1,19 +1,13 @@
 // Runs laid over each other on one relative time axis, one number at a time, published results beside them as bands.
 
 import { tickText, valueAxis } from "../explore/draw.js";
+import { Closer } from "../explore/closer.js";
 import { text, useTables } from "../explore/format.js";
-import { extent, offsets, offsetText, valueAt } from "./axis.js";
+import { binsIn, extent, offsets, offsetText, valueAt } from "./axis.js";
+import { bandText, mark, svg } from "./published.js";
 
-const NS = "http://www.w3.org/2000/svg";
 const LEFT = 56, TOP = 20, BOTTOM = 24, HEIGHT = 280, EDGE = 12, MARK = 18;
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-
-function svg(name, attributes, ...children) {
-  const node = document.createElementNS(NS, name);
-  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
-  node.append(...children);
-  return node;
-}
 
 function element(name, properties, ...children) {
   const node = Object.assign(document.createElement(name), properties);
@@ -22,19 +16,13 @@ function element(name, properties, ...children) {
 }
 
 // The steps of a curve as a path; a bin that is not known leaves a hole.
-function path({ from_ms: from, step_ms: step, v }, x, y) {
+function path(bins, x, y) {
   let drawn = "", open = false;
-  v.forEach((value, at) => {
-    if (value === null) return (open = false);
-    const left = x(from + at * step).toFixed(1), right = x(from + (at + 1) * step).toFixed(1), level = y(value).toFixed(1);
-    drawn += `${open ? "L" : "M"}${left} ${level}L${right} ${level}`;
-    return (open = true);
-  });
+  for (const [from, to, value] of bins) {
+    if (value !== null) drawn += `${open ? "L" : "M"}${x(from).toFixed(1)} ${y(value).toFixed(1)}L${x(to).toFixed(1)} ${y(value).toFixed(1)}`;
+    open = value !== null;
+  }
   return drawn;
-}
-
-function bandText({ name, band: [low, high], peak }) {
-  return `${name}: ${low === high ? low : `${low}–${high}`} tok/s${peak ? `, peak ${peak[1]}` : ""}, as published`;
 }
 
 export class Overlay {
@@ -48,8 +36,9 @@ export class Overlay {
     place.querySelector("[data-overlay-chart]").replaceChildren(this.chart);
     place.querySelector("[data-overlay-switches]").replaceChildren(this.switches);
     place.querySelector("[data-overlay-keys]").replaceChildren(this.keys, this.at);
-    this.chart.addEventListener("pointermove", (event) => this.point(event));
-    this.chart.addEventListener("pointerleave", () => this.point(null));
+    Object.assign(this, { whole: null, cursor: null, offset: () => 0, steps: new Closer(this) });
+    this.chart.tabIndex = 0;
+    this.steps.listen(this.chart, (event) => this.offset(event.clientX - this.chart.getBoundingClientRect().left));
     this.watch = new ResizeObserver(() => this.draw());
     this.watch.observe(this.chart);
     this.load();
@@ -83,6 +72,14 @@ export class Overlay {
     this.draw();
   }
 
+  get span() {
+    return this.steps.span;
+  }
+
+  closer() {
+    this.draw();
+  }
+
   // The metric's curves, in the order of the runs, each with its run and the place of its colour.
   curves() {
     return this.found.runs.flatMap((run, place) => {
@@ -101,24 +98,27 @@ export class Overlay {
   draw() {
     if (!this.found) return;
     const curves = this.curves(), wide = this.chart.clientWidth;
-    this.span = extent(curves);
+    this.whole = extent(curves);
+    this.cursor = null;
     this.label(null);
-    if (!this.span || wide < 80) {
+    if (!this.whole || wide < 80) {
       this.chart.replaceChildren(element("p", { className: "note", textContent: "Nothing is kept of their course." }));
       return;
     }
-    const lines = curves.map((one) => ({ t: one.v.map((value, at) => one.from_ms + at * one.step_ms), mid: one.v, low: null, high: null }));
+    const shown = curves.map((one) => binsIn(one, this.span));
+    const lines = shown.map((bins) => ({ t: bins.map(([from]) => from), mid: bins.map(([, , value]) => value), low: null, high: null }));
     for (const { band, peak } of this.bands()) lines.push({ t: [this.span[0]], mid: [Math.max(band[1], peak?.[1] ?? 0)], low: null, high: null });
     const axis = valueAxis(lines, this.span, 0, curves[0].unit, false);
     const bands = this.bands();
     this.right = bands.length ? EDGE + bands.length * MARK : EDGE;
     this.x = (offset) => LEFT + ((offset - this.span[0]) / (this.span[1] - this.span[0])) * (wide - LEFT - this.right);
-    this.offset = (x) => this.span[0] + ((x - LEFT) / (wide - LEFT - this.right)) * (this.span[1] - this.span[0]);
+    this.offset = (x) => this.span[0] + Math.min(Math.max((x - LEFT) / (wide - LEFT - this.right), 0), 1) * (this.span[1] - this.span[0]);
     const y = (value) => TOP + (1 - (value * axis.scale - axis.low) / (axis.high - axis.low)) * (HEIGHT - TOP - BOTTOM);
-    this.cursor = svg("line", { y1: TOP, y2: HEIGHT - BOTTOM, x1: -9, x2: -9, class: "overlay-cursor" });
+    this.mark = svg("line", { y1: TOP, y2: HEIGHT - BOTTOM, x1: -9, x2: -9, class: "overlay-cursor" });
+    this.brush = svg("rect", { y: TOP, height: HEIGHT - BOTTOM - TOP, x: 0, width: 0, class: "overlay-brush" });
     this.chart.replaceChildren(
-      svg("svg", { width: wide, height: HEIGHT, role: "img", "aria-label": `${curves[0].label} of ${curves.map((one) => one.name).join(", ")}` },
-        this.grid(axis, y, wide), ...this.published(y, wide), ...curves.map((one) => svg("path", { d: path(one, this.x, y), class: `overlay-line line-${one.place}` })), this.cursor),
+      svg("svg", { width: wide, height: HEIGHT, role: "img", "aria-label": `${curves[0].label} of ${curves.map((one) => one.name).join(", ")}. Arrow keys move the cursor, plus and minus zoom.` },
+        this.grid(axis, y, wide), ...this.published(y, wide), ...curves.map((one, at) => svg("path", { d: path(shown[at], this.x, y), class: `overlay-line line-${one.place}` })), this.brush, this.mark),
     );
   }
 
@@ -136,24 +136,18 @@ export class Overlay {
     return group;
   }
 
-  // Beside the curves a bar from the least to the most that was published, a diamond where that is one number, and the
-  // peak as a ring.
   published(y, wide) {
-    return this.bands().map((one, at) => {
-      const x = wide - this.right + EDGE + (at + 0.5) * MARK, [low, high] = one.band, top = y(high);
-      const group = svg("g", { class: "overlay-band" }, svg("title", {}, bandText(one)), svg("text", { x, y: HEIGHT - 8, "text-anchor": "middle" }, one.letter));
-      if (low === high) group.append(svg("path", { d: `M${x} ${top - 5}l5 5l-5 5l-5 -5z` }));
-      else group.append(svg("rect", { x: x - 4, y: top, width: 8, height: Math.max(y(low) - top, 2), rx: 2 }));
-      if (one.peak) group.append(svg("circle", { cx: x, cy: y(one.peak[1]), r: 4 }));
-      return group;
-    });
+    return this.bands().map((one, at) => mark(one, wide - this.right + EDGE + (at + 0.5) * MARK, y, HEIGHT - 8));
   }
 
-  point(event) {
-    if (!this.span || !this.cursor) return;
-    const x = event ? event.clientX - this.chart.getBoundingClientRect().left : -9;
-    const offset = event && x >= LEFT ? this.offset(x) : null;
-    for (const end of ["x1", "x2"]) this.cursor.setAttribute(end, offset === null ? -9 : x);
+  // The cursor, null for none, and the stretch that is being chosen.
+  point(offset) {
+    if (!this.whole || !this.mark) return;
+    this.cursor = offset;
+    for (const end of ["x1", "x2"]) this.mark.setAttribute(end, offset === null ? -9 : this.x(offset));
+    const [from, to] = (this.steps.brush ?? [0, 0]).map(this.x);
+    this.brush.setAttribute("x", Math.min(from, to));
+    this.brush.setAttribute("width", Math.abs(to - from));
     this.label(offset);
   }
 
@@ -171,6 +165,7 @@ export class Overlay {
 
   close() {
     this.closed = true;
+    this.steps.close();
     clearTimeout(this.timer);
     this.watch.disconnect();
   }
