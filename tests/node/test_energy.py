@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 
@@ -86,10 +87,7 @@ def test_a_new_agent_after_a_wrap_adds_only_what_it_saw(node: MakeNode) -> None:
         return found
 
     numbers = [*seen("4294900000000", "32704000"), *seen("4000000000000", "4000007000000")]
-    steps = [
-        judge(before, now, bits=64, restarted=False, from_zero=False)[0]
-        for before, now in zip(numbers, numbers[1:], strict=False)
-    ]
+    steps = [judge(before, now, bits=64, restarted=False, from_zero=False)[0] for before, now in pairwise(numbers)]
     assert steps == [100.0, 0.0, 7.0]
 
 
