@@ -18,14 +18,14 @@ from storage.intervals import INTERVAL_FACT
 from storage.late import mark_late
 from storage.read import HOT
 from storage.records import Offset
+from storage.seal import summary_row
 from storage.sealed import CHUNK, CLOCK, parts
 from storage.store import Store
-from storage.summaries import COLUMNS
 from telemetry import catalog
 from telemetry.counters import NOMINAL_PER_GAP, mark_steps
 from telemetry.frame import Floats, Frame, Ints
 from telemetry.model import Kind, Series
-from telemetry.summary import HOUR_MS, Summaries, hour_of, lead_ms, summarise
+from telemetry.summary import HOUR_MS, hour_of, lead_ms, summarise
 
 FACT, OFFSET = schema.fact.c, schema.offset.c
 EVER = -(2**62)
@@ -168,7 +168,7 @@ class Imports:
             {
                 "series": ids[series],
                 "hour": one.hour,
-                **_summary(found, row_of[series]),
+                **summary_row(found, row_of[series]),
                 "codec": codec,
                 "data": data,
             }
@@ -205,12 +205,6 @@ class Imports:
                 frame.at_ms[row, :before] = lead.at_ms[old]
         frame.values[:, before:], frame.at_ms[:, before:] = one.values, one.ticks
         return mark_steps(frame, [(step.series, step.tick, step.reason) for step in one.offsets])
-
-
-def _summary(found: Summaries, row: int) -> dict[str, Any]:
-    """Summary columns of one series, NULL where unknown."""
-    values = {column: float(getattr(found, name)[row, 0]) for column, name in COLUMNS.items()}
-    return {column: None if np.isnan(value) else value for column, value in values.items()} | {"n": int(values["n"])}
 
 
 def _hot_hours(connection: Connection, target: str, start: int, end: int) -> set[int]:

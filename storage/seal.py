@@ -130,7 +130,7 @@ class Sealer:
             {
                 "series": table.order[row],
                 "hour": hour,
-                **_summary(found, row),
+                **summary_row(found, row),
                 "codec": codec,
                 "data": data,
             }
@@ -190,7 +190,7 @@ def _reading(before: Before, rows: Piece, hour: int) -> Reading:
     return Reading(ticks, at_ms[first] - ticks, layout[first])
 
 
-def _summary(found: Summaries, row: int) -> Values:
-    """Columns of one series, NULL where unknown."""
+def summary_row(found: Summaries, row: int) -> Values:
+    """Columns of `chunk` that tell a series' only hour, NULL where unknown."""
     values = {column: float(getattr(found, name)[row, 0]) for column, name in COLUMNS.items()}
     return {column: None if np.isnan(value) else value for column, value in values.items()} | {"n": int(values["n"])}
