@@ -1,6 +1,6 @@
 """Packed rows as arrays: the wanted numbers of the hours that are not sealed.
 
-The database joins a minute's rows into one text, and numpy picks the wanted numbers out of it: no Python per row.
+The database joins some minutes' rows into one text, and numpy picks the wanted numbers out of it: no Python per row.
 """
 
 from __future__ import annotations
