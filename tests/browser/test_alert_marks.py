@@ -83,3 +83,20 @@ def test_a_runs_timeline_has_marks_of_its_alerts(make_site: MakeSite, open_page:
     mark = page.locator(".run-marks button[data-severity=critical]")
     expect(mark).to_have_count(1)
     expect(mark).to_have_attribute("title", "30 Nov 01:54:20 · alert · spark-02 · gpu_hot 1")
+
+
+def test_a_runs_lanes_have_lines_of_rules(make_site: MakeSite, open_page: Open) -> None:
+    site = make_site(ticks=0)
+    site.world.set("spark-02", gpu.GPU_TEMPERATURE, constant(88.0))
+    site.run(180)
+    site.world.commit(rule_changes=[RuleChange(1, "slow", SLOW, tick(0))])
+    keep(site.world, run(1, 10, 130))
+    page = open_page(f"{site.address}/runs/1")
+    page.evaluate(LISTEN)
+    page.wait_for_function("() => document.querySelector('.run-body')?.dataset.state === 'ready'")
+    page.locator("[data-theme-toggle]").first.click()
+    page.wait_for_function("() => window.written.includes('Slow decode')")
+    assert "GPU hot" not in page.evaluate("window.written"), "no lane of a node is shown"
+    page.locator(".run-names button", has_text="02").click()
+    page.wait_for_function("() => window.written.includes('GPU hot')")
+    assert "Memory headroom low" not in page.evaluate("window.written"), "no lane shows headroom"

@@ -46,20 +46,25 @@ export function drawFired(context, { fired, size, now, paint }, place) {
 }
 
 export function drawLimits(context, { limits, size, axis, paint }, place) {
+  drawLimitLines(context, { limits, axis, paint, left: LEFT, right: size.width - RIGHT }, place.y);
+}
+
+// Between left and right; y: place of a value.
+export function drawLimitLines(context, { limits, axis, paint, left, right }, y) {
   context.lineWidth = 1;
   context.textAlign = "right";
-  for (const { y, title, side, severity, named } of placed(limits, axis, place.y)) {
+  for (const { y: at, title, side, severity, named } of placed(limits, axis, y)) {
     context.strokeStyle = context.fillStyle = paint(COLOURS[severity] ?? "dim");
     context.globalAlpha = 0.7;
     context.setLineDash([6, 3]);
     context.beginPath();
-    context.moveTo(LEFT, y);
-    context.lineTo(size.width - RIGHT, y);
+    context.moveTo(left, at);
+    context.lineTo(right, at);
     context.stroke();
     context.globalAlpha = 1;
     if (!named) continue;
     context.textBaseline = side === "below" ? "top" : "bottom";
-    context.fillText(title, size.width - RIGHT - 4, side === "below" ? y + 2 : y - 2);
+    context.fillText(title, right - 4, side === "below" ? at + 2 : at - 2);
   }
   context.setLineDash([]);
 }

@@ -1,9 +1,11 @@
 // Everything of a timeline that stands still: axes, lines, prefills, phases, and the map of the nodes.
 
 import { drawLines, tickText } from "../explore/draw.js";
+import { drawLimitLines } from "../explore/limits.js";
 import { gapOf } from "../explore/lines.js";
 import { ticks } from "../explore/time.js";
 import { AXIS } from "./lanes.js";
+import { drawPrefills, drawRight } from "./prefills.js";
 import { upright } from "./scales.js";
 
 export const PHASES = { decoding: "decode", prefilling: "prefill", stalled: "critical", loading: "series-4", asleep: "series-5", idle: "line", stopped: "dim", unknown: "sunken" };
@@ -80,13 +82,15 @@ function clipped(context, [x, y, width, height], draw) {
   context.restore();
 }
 
-function drawLane(scene, lane, { lines, axis, bin, prefill }) {
+function drawLane(scene, lane, { lines, axis, bin, prefill, limits }) {
   const { context, left, wide, place, span, paint } = scene, y = upright(axis, lane.top, lane.height);
   drawGrid(scene, lane, axis, y);
   if (lines.length === 0 && !prefill) return drawNothing(scene, lane);
   clipped(context, [left, lane.top - 2, wide, lane.height + 4], () => {
     if (prefill) drawPrefills(scene, lane, prefill);
     for (const line of lines) drawLines(context, { lines: [line], span, width: line.bin ?? bin, place: { x: place.x, y }, paint });
+    drawLimitLines(context, { limits, axis, paint, left, right: left + wide }, y);
+    context.textBaseline = "middle";
   });
   if (prefill) drawRight(scene, lane, prefill);
   drawNames(scene, lane, lines);
@@ -124,27 +128,6 @@ function drawNames({ context, paint }, lane, lines) {
     context.fillStyle = paint(line.colour);
     context.fillText(line.name, 0, lane.top + 24 + at * 15);
   });
-}
-
-function drawPrefills({ context, place, paint }, lane, { found, y }) {
-  for (const one of found) {
-    const x = place.x(one.from), wide = Math.max(place.x(one.to) - x, 1.5), top = one.speed === null ? lane.top : y(one.speed);
-    context.fillStyle = paint("prefill");
-    context.globalAlpha = one.speed === null ? 0.12 : 0.3;
-    context.fillRect(x, top, wide, lane.top + lane.height - top);
-    context.globalAlpha = 1;
-    if (one.speed !== null) context.fillRect(x, top - 1, wide, 2);
-  }
-}
-
-function drawRight({ context, left, wide, right, paint }, lane, { axis, y }) {
-  if (right < 40 || !axis) return;
-  context.fillStyle = paint("prefill");
-  context.textAlign = "left";
-  for (let value = axis.low; value <= axis.high + axis.step / 2; value += axis.step)
-    context.fillText(tickText(value, axis.step), left + wide + 6, Math.round(y(value / axis.scale)));
-  context.fillText("Prefill", 0, lane.top + 42);
-  context.fillText(axis.unit, 0, lane.top + 57);
 }
 
 function drawPhases({ context, left, wide, place, answer, paint }, lane) {

@@ -4,6 +4,7 @@ import { text } from "../explore/format.js";
 import { at } from "../explore/lines.js";
 import { instantText, lengthText } from "../explore/time.js";
 import { element, setText } from "../live/dom.js";
+import { AXIS } from "./lanes.js";
 import { column, spanAt } from "./scales.js";
 
 const EDGE = 14;
@@ -41,6 +42,12 @@ function prefillRows(found, episodes, instant) {
 function mapText({ answer, reading }, row, instant) {
   const place = column(answer.map, instant), value = place < 0 ? null : answer.map.v[row][place];
   return text(value, reading.base);
+}
+
+// Where the readout of the keyboard's cursor stands.
+export function beside(canvas, x) {
+  const { left, top } = canvas.getBoundingClientRect();
+  return { x: left + x, y: top + AXIS };
 }
 
 export class Readout {

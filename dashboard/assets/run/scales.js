@@ -19,20 +19,21 @@ export function wholeSteps({ low, high, step: any }) {
   return { low: -up(-low), high: up(high), step };
 }
 
-// {lines, axis, bin} of a lane. answers: by the keys of its lines.
+// {lines, axis, bin, metrics} of a lane. answers: by the keys of its lines.
 export function gather(lane, answers, span) {
-  const lines = [];
+  const lines = [], metrics = [];
   let bin = 0;
   for (const [key, name, colour] of lane.lines) {
     const answer = answers?.[key];
     if (!answer) continue;
+    metrics.push(answer.metric);
     if (answer.fold) bin = Math.max(bin, answer.step_ms);
     lines.push(...linesOf(answer, name).slice(0, 1).map((line) => ({ ...line, name, colour, dash: 0, bin: answer.fold ? answer.step_ms : 0 })));
   }
   const axis = valueAxis(lines, span, bin, lane.unit, false);
   if (lane.whole) Object.assign(axis, wholeSteps(axis));
   if (lane.upTo !== undefined) Object.assign(axis, { low: 0, high: lane.upTo * axis.scale, step: lane.upTo * axis.scale / 2 });
-  return { lines, axis, bin };
+  return { lines, axis, bin, metrics };
 }
 
 // Whether an answer has nothing that a timeline could show, in its stretch and beside it.

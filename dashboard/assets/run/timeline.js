@@ -5,11 +5,12 @@ import { makeRamp } from "../live/ramp.js";
 import { colour, onThemeChange } from "../live/theme.js";
 import { shortNames } from "../live/tiles.js";
 import { drawStill } from "./draw.js";
-import { AXIS, layOut, sides } from "./lanes.js";
+import { layOut, sides } from "./lanes.js";
+import { Limits } from "./limits.js";
 import { Marks } from "./marks.js";
 import { drawMoving } from "./over.js";
 import { Pointer } from "./pointer.js";
-import { Readout } from "./readout.js";
+import { beside, Readout } from "./readout.js";
 import { across, episodes, gather, prefillAxis, upright } from "./scales.js";
 import { Switch } from "./switch.js";
 
@@ -39,6 +40,7 @@ export class Timeline {
     this.pixels = document.createElement("canvas");
     this.readout = new Readout(this.box);
     this.pointer = new Pointer(this, this.moving);
+    this.limits = new Limits(() => this.draw());
     this.forget = onThemeChange(() => this.draw());
     // The canvas itself is watched: whatever gave it another size than it was drawn at, it is drawn again.
     this.sizes = new ResizeObserver((entries) => this.sized(entries.at(-1).contentRect));
@@ -81,6 +83,7 @@ export class Timeline {
   show(answer, node) {
     this.answer = answer;
     this.node = node;
+    this.limits.ask(answer.lines, node?.lines);
     this.draw();
   }
 
@@ -119,6 +122,7 @@ export class Timeline {
 
   lane(lane, answers, span) {
     const data = gather(lane, answers, span);
+    data.limits = this.limits.of(data.metrics);
     if (!lane.prefills) return data;
     const found = episodes(this.answer.prefills), axis = prefillAxis(found, span);
     return { ...data, prefill: found.length ? { found, axis, y: axis && upright(axis, lane.top, lane.height) } : null };
@@ -172,12 +176,7 @@ export class Timeline {
   tell() {
     const { cursor, brush } = this.pointer;
     if (cursor === null && !brush) return this.readout.hide();
-    this.readout.show(this.scene, this.pointer, this.page.now(), this.spot ?? this.beside(cursor));
-  }
-
-  beside(instant) {
-    const { left, top } = this.moving.getBoundingClientRect();
-    return { x: left + this.scene.place.x(instant), y: top + AXIS };
+    this.readout.show(this.scene, this.pointer, this.page.now(), this.spot ?? beside(this.moving, this.scene.place.x(cursor)));
   }
 
   zoom(from, to) {
