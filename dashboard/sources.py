@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
@@ -153,6 +154,10 @@ class Sources:
     def edition(self) -> Hashable:
         """What changes whenever summaries do."""
         return self.store.edition()
+
+    def one_state(self) -> AbstractContextManager[None]:
+        """Around a few short questions."""
+        return self.store.one_state()
 
     def unsealed(self, start_ms: int, end_ms: int, most: int | None = None) -> list[int]:
         """Hours of the range, rising, whose rows no summary tells yet, or not all of them; of more than `most` the

@@ -60,15 +60,20 @@ class Packed:
 
     def put(self, places: Sequence[int], low: int, high: int, found: Floats) -> None:
         """The same, written into float64[series, rows]."""
-        if len(places) == 1:
-            form, place = self._form.item(places[0]), self._place.item(places[0])
-            found[:] = self._of(form, slice(place, place + 1), low, high)
-            return
         forms, own = self._form[places], self._place[places]
         for form in range(4):
             mine = (forms == form).nonzero()[0]
             if len(mine):
                 found[mine] = self._of(form, own[mine], low, high)
+
+    def line(self, place: int, low: int, high: int) -> npt.NDArray[np.floating]:
+        """Rows low ≤ row < high of the series at this place: float64[rows], or the same numbers as float32."""
+        form, own = self._form.item(place), self._place.item(place)
+        if form == 0:
+            return self._same[own : own + 1].repeat(high - low)
+        if form == 2:
+            return self._above[own, low:high] + self._base[own : own + 1]
+        return (self._narrow if form == 1 else self._wide)[own, low:high]
 
     def same(self, places: Sequence[int]) -> Floats:
         """What each of these series is all through, NaN where it moves: float64[series]."""
@@ -77,7 +82,7 @@ class Packed:
         found[constant] = self._same[self._place[places][constant]]
         return found
 
-    def _of(self, form: int, own: slice | npt.NDArray[np.integer], low: int, high: int) -> npt.NDArray[np.floating]:
+    def _of(self, form: int, own: npt.NDArray[np.integer], low: int, high: int) -> npt.NDArray[np.floating]:
         if form == 0:
             return self._same[own, np.newaxis]
         if form == 2:
@@ -136,6 +141,12 @@ class Block:
         if len(places) == 1:
             return self._values[np.newaxis, low:high, places[0]]
         return self._values[low:high, places].T
+
+    def line(self, place: int, low: int, high: int) -> npt.NDArray[np.floating]:
+        """Rows low ≤ row < high of one series, not to be written to: float64[rows], or the same numbers as float32."""
+        if isinstance(self._values, Packed):
+            return self._values.line(place, low, high)
+        return self._values[low:high, place]
 
     def put(self, places: Sequence[int], low: int, high: int, into: Floats) -> None:
         """The same, written into float64[series, rows]."""

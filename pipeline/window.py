@@ -195,6 +195,8 @@ Cut = list[tuple[Block, int, int]]
 def _cut(blocks: list[Block], start_ms: float | None, end_ms: float | None, before: bool = False) -> Cut:
     cuts, last = [], list[tuple[int, Block, int]]()
     for block in blocks:
+        if start_ms is not None and block.last_tick < start_ms and not before:
+            continue
         low, high = 0, block.used
         if start_ms is not None and block.first_tick < start_ms:
             low = high if block.last_tick < start_ms else int(block.ticks[:high].searchsorted(start_ms))
@@ -260,13 +262,15 @@ def _pick(cut: Cut, metrics: frozenset[str], plans: Plans) -> Mapping[Series, in
 
 def _fill_evenly(cut: Cut, places: Sequence[int], values: Floats, at_ms: Floats) -> None:
     """Of a target that was read at every tick, with one layout."""
+    np.concatenate([block.at_ms[low:high] for block, low, high in cut], out=at_ms[0])
+    at_ms[1:] = at_ms[0]
+    if len(places) == 1:
+        np.concatenate([block.line(places[0], low, high) for block, low, high in cut], out=values[0])
+        return
     done = 0
     for block, low, high in cut:
-        columns = slice(done, done + high - low)
-        at_ms[0, columns] = block.at_ms[low:high]
-        block.put(places, low, high, values[:, columns])
-        done = columns.stop
-    at_ms[1:] = at_ms[0]
+        block.put(places, low, high, values[:, done : done + high - low])
+        done += high - low
 
 
 def _fill(

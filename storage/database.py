@@ -21,13 +21,35 @@ class Database:
         self._engine = self.dialect.engine(writer)
         self._writing = self._engine.execution_options(write=True)
         self._turn = threading.Lock()
+        self._held = threading.local()
+
+    @contextmanager
+    def one_state(self) -> Iterator[None]:
+        """What this thread reads inside is of one state, in one read transaction, and costs a fraction each."""
+        with self.reading() as connection:
+            before = self._shared()
+            self._held.connection = connection
+            try:
+                yield
+            finally:
+                self._held.connection = before
+
+    def _shared(self) -> Connection | None:
+        found: Connection | None = getattr(self._held, "connection", None)
+        return found
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A read transaction: one consistent state. Keep it short.
 
-        It ends by being rolled back: SQLite refuses to commit one that has met a damaged page.
+        It ends by being rolled back: SQLite refuses to commit one that has met a damaged page. Inside `one_state` it is
+        that one's.
         """
+        shared = self._shared()
+        if shared is not None:
+            with self._explained():
+                yield shared
+            return
         self.dialect.confirm()
         with self._explained(), self._engine.connect() as connection:
             connection.begin()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable
+from contextlib import AbstractContextManager
 
 from storage import edition, hours
 from storage.database import Database
@@ -49,6 +50,10 @@ class SealedStore:
         """Whether samples of start ≤ tick ≤ end were given up, so that only summaries tell of them."""
         with self._database.reading() as connection:
             return hours.forgotten(connection, start_ms, end_ms)
+
+    def one_state(self) -> AbstractContextManager[None]:
+        """What this thread asks inside is of one state of the store, in one read transaction: keep it short."""
+        return self._database.one_state()
 
     def edition(self) -> Edition:
         """Numbers that rise when sealed hours change: summaries that were read stand for as long as those do."""

@@ -267,4 +267,8 @@ def _set_connection(connection: sqlite3.Connection, _record: object) -> None:
 
 def _begin(connection: Connection) -> None:
     immediate = connection.get_execution_options().get("write", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
+    cursor = connection.connection.cursor()  # past SQLAlchemy, which takes 20 µs to say as much
+    try:
+        cursor.execute("BEGIN IMMEDIATE" if immediate else "BEGIN")
+    finally:
+        cursor.close()

@@ -16,8 +16,7 @@ from storage.layouts import Layouts
 from storage.plan import Wanted, make_plan
 from storage.sealed import CLOCK, parts
 from telemetry.counters import FROM_ZERO
-from telemetry.frame import Floats, Ints
-from telemetry.grid import together
+from telemetry.frame import Floats, Ints, together
 from telemetry.model import Series
 from telemetry.summary import HOUR_MS, Summaries, hour_of
 
@@ -113,9 +112,17 @@ def _arranged(known: Mapping[int, Series], whole: Days, rows: Sequence[Row], fir
 
 def _lay_days(arrays: Floats, row: Ints, column: Ints, whole: Days) -> None:
     """Put days where they belong, 24 hours at a time."""
-    if len(row):
-        windows = np.lib.stride_tricks.sliding_window_view(arrays, HOURS, axis=2, writeable=True)
-        windows[:, row, column] = whole.cells.transpose(1, 0, 2)
+    if not len(row):
+        return
+    windows = np.lib.stride_tricks.sliding_window_view(arrays, HOURS, axis=2, writeable=True)
+    mine, own = np.unique(row), np.unique(column)
+    rows, columns = together(mine), slice(int(own[0]), int(own[-1]) + 1, HOURS)
+    grid = len(mine), len(own)
+    alike = len(row) == grid[0] * grid[1] and columns.stop - columns.start == HOURS * (grid[1] - 1) + 1
+    if alike and (row == np.repeat(mine, grid[1])).all() and (column == np.tile(own, grid[0])).all():
+        windows[:, rows, columns] = whole.cells.reshape(*grid, *days.SHAPE).transpose(2, 0, 1, 3)
+        return
+    windows[:, row, column] = whole.cells.transpose(1, 0, 2)
 
 
 def _chosen(series: Sequence[Series], hours: Ints, arrays: Floats) -> Summaries:

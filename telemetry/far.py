@@ -15,7 +15,7 @@ from telemetry import far_percentiles, far_ratios
 from telemetry.catalog import cluster, gpu
 from telemetry.catalog.ratios import INTERCONNECT_TRANSMIT
 from telemetry.frame import Bools, Floats
-from telemetry.grid import Grid, alike, divided, edge, largest, lay_out, least, watched
+from telemetry.grid import Grid, alike, divided, edge, largest, lay_out, least, summed, watched
 from telemetry.model import Fold, Kind, Metric, Series
 from telemetry.percentiles import Labels
 from telemetry.query import Line, Query
@@ -103,7 +103,7 @@ def _lines(query: Query, grid: Grid) -> list[Line]:
 
 
 def _gauges(grid: Grid, labels: Sequence[Labels]) -> list[Line]:
-    mean = divided(np.nansum(grid.total, axis=2), grid.count.sum(axis=2))
+    mean = divided(summed(grid.total), summed(grid.count))
     low, high, last = least(grid.minimum), largest(grid.maximum), edge(grid, "last", newest=True)
     return [
         Line(dict(name), grid.t_ms, None, low[row], high[row], mean[row], last[row]) for row, name in enumerate(labels)

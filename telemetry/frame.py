@@ -93,3 +93,11 @@ def empty() -> Frame:
     """A frame of nothing."""
     none = np.zeros((0, 0))
     return Frame(np.zeros(0, np.int64), (), none, none, none.astype(bool), np.zeros(0))
+
+
+def together(places: Ints) -> Ints | slice:
+    """Places as a slice where they stand together, which is looked at without a copy."""
+    count = len(places)
+    if count and places[-1] - places[0] + 1 == count and (np.diff(places) == 1).all():
+        return slice(int(places[0]), int(places[0]) + count)
+    return places

@@ -10,8 +10,8 @@ import numpy as np
 
 from telemetry import far
 from telemetry.counters import NOMINAL_PER_GAP
-from telemetry.frame import Floats, Ints
-from telemetry.grid import MEASURES, together
+from telemetry.frame import Floats, Ints, together
+from telemetry.grid import MEASURES
 from telemetry.model import Series
 from telemetry.query import Query
 from telemetry.source import Source
@@ -40,12 +40,13 @@ def cells(summaries: Summaries) -> Floats:
 def complete(query: Query, source: Source, found: Summaries, edition: Hashable = None) -> Hours:
     """All hours of a query. found: those that were sealed before; edition: the source's before they were asked for."""
     start = far.start_ms(query)
-    unsealed = source.unsealed(start, query.end_ms)
-    known, fresh = [found], []
-    if edition is None or source.edition() != edition:
-        # Sealed since it was asked for, and therefore not in `unsealed`: target after target, so the newest hour again.
-        again = int(found.hours[-1]) if len(found.hours) else start
-        known.append(source.summaries(far.stored(query), again, query.end_ms, query.sources()))
+    known, fresh = [found], list[Summaries]()
+    with source.one_state():
+        unsealed = source.unsealed(start, query.end_ms)
+        if edition is None or source.edition() != edition:
+            # Sealed since it was asked for, and so not in `unsealed`: target after target, so the newest hour again.
+            again = int(found.hours[-1]) if len(found.hours) else start
+            known.append(source.summaries(far.stored(query), again, query.end_ms, query.sources()))
     newest, lead = None, lead_ms(query.slowest_ms * NOMINAL_PER_GAP)
     for hour in unsealed:  # one by one, so that a long backlog takes no more memory than an hour
         frame = source.frame(far.stored(query), hour - lead, hour + HOUR_MS - 1, query.sources())
@@ -61,23 +62,35 @@ def complete(query: Query, source: Source, found: Summaries, edition: Hashable =
 def joined(known: Sequence[Summaries], fresh: Sequence[Summaries], anew: set[int]) -> Summaries:
     """Several as one; of the hours `anew` what is known does not count."""
     parts = [*known, *fresh]
+    kept = [_but(part.hours, anew) for part in known] + [slice(None)] * len(fresh)
+    apart = np.concatenate([part.hours[some] for part, some in zip(parts, kept, strict=True)])
+    if all(part.series == parts[0].series for part in parts) and (np.diff(apart) > 0).all():
+        found = {
+            name: np.concatenate([getattr(part, name)[:, some] for part, some in zip(parts, kept, strict=True)], axis=1)
+            for name in MEASURES
+        }
+        return Summaries(apart, parts[0].series, **found)
+    return _merged(parts, kept)
+
+
+def _merged(parts: Sequence[Summaries], kept: Sequence[Ints | slice]) -> Summaries:
+    """Several as one, whichever hours and series they have; of an hour that several have the last one counts."""
     hours = np.unique(np.concatenate([part.hours for part in parts]))
     rows: dict[Series, int] = {}
     for part in parts:
         for series in part.series:
             rows.setdefault(series, len(rows))
     found = {name: np.full((len(rows), len(hours)), 0.0 if name == "count" else np.nan) for name in MEASURES}
-    for place, part in enumerate(parts):
-        kept = _but(part.hours, anew if place < len(known) else set())
-        at = _block([rows[series] for series in part.series], np.searchsorted(hours, part.hours[kept]))
+    for part, some in zip(parts, kept, strict=True):
+        at = _block([rows[series] for series in part.series], np.searchsorted(hours, part.hours[some]))
         for name, values in found.items():
-            values[at] = getattr(part, name)[:, kept]
+            values[at] = getattr(part, name)[:, some]
     return Summaries(hours, tuple(rows), **found)
 
 
 def _but(hours: Ints, anew: set[int]) -> Ints | slice:
     """Places of all hours but these."""
-    return together(np.array([at for at, hour in enumerate(hours.tolist()) if hour not in anew], dtype=np.intp))
+    return together(np.flatnonzero(~np.isin(hours, list(anew))))
 
 
 def _block(rows: Sequence[int], columns: Ints) -> tuple[Any, ...]:

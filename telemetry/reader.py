@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -67,23 +67,39 @@ def read(query: Query, source: Source, *, told: bool = False, keeper: Keeper | N
 
 
 def _read(query: Query, source: Source, keeper: Keeper | None, *, told: bool) -> Answer:
-    bins = query.bins(source.step_ms())
-    span = query.end_ms - query.start_ms
-    if bins is None:
-        return _from_samples(query, source, None, span)
-    if query.width_ms is not None and bins[1] % HOUR_MS:
-        of_hours = hours.sealed(query, source)
-        return _from_samples(query, source, bins, _length(query, of_hours), keeper if _many(query, of_hours) else None)
-    edition = source.edition() if span > SHORT_MS else None
-    found = hours.sealed(query, source) if span > SHORT_MS else None
-    dear = found is not None and _dear(query, found)
-    if dear or source.forgotten(query.start_ms, query.end_ms):
-        known = hours.complete(query, source, found or hours.sealed(query, source), edition)
+    with source.one_state():
+        chosen = _chosen(query, source)
+    bins, found = chosen.bins, chosen.found
+    if chosen.hours and bins is not None:
+        known = hours.complete(query, source, found or hours.sealed(query, source), chosen.edition)
         lines = far.answer(query, known.summaries, known.until_ms)
         return Answer(lines, far.bins(query)[1], "hours", _of_hours(query, known, lines) if told else ())
     if found is None:
-        return _from_samples(query, source, bins, span)
+        return _from_samples(query, source, bins, query.end_ms - query.start_ms)
     return _from_samples(query, source, bins, _length(query, found), keeper if _many(query, found) else None)
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """What an answer is made of. bins: those that are asked for. found: summaries of sealed hours, where they were
+    looked at. edition: the source's before. hours: whether of hours, else of samples."""
+
+    bins: Bins | None
+    found: Summaries | None = None
+    edition: Hashable = None
+    hours: bool = False
+
+
+def _chosen(query: Query, source: Source) -> _Choice:
+    bins = query.bins(source.step_ms())
+    if bins is None:
+        return _Choice(None)
+    if query.width_ms is not None and bins[1] % HOUR_MS:
+        return _Choice(bins, hours.sealed(query, source))
+    if query.end_ms - query.start_ms <= SHORT_MS:
+        return _Choice(bins, hours=source.forgotten(query.start_ms, query.end_ms))
+    edition, found = source.edition(), hours.sealed(query, source)
+    return _Choice(bins, found, edition, _dear(query, found) or source.forgotten(query.start_ms, query.end_ms))
 
 
 def _many(query: Query, found: Summaries) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol, runtime_checkable
 
 from telemetry.frame import Frame, Sheet
@@ -24,6 +25,9 @@ class Source(Protocol):
 
     def edition(self) -> Hashable:
         """What changes whenever summaries do."""
+
+    def one_state(self) -> AbstractContextManager[None]:
+        """Around a few short questions: none of them is told of what happens to the source meanwhile."""
 
     def unsealed(self, start_ms: int, end_ms: int) -> list[int]:
         """Hours of the range, rising, whose rows no summary tells yet, or not all of them."""
@@ -64,6 +68,10 @@ class Through:
     def edition(self) -> Hashable:
         """What changes whenever summaries do."""
         return self.source.edition()
+
+    def one_state(self) -> AbstractContextManager[None]:
+        """Around a few short questions."""
+        return self.source.one_state()
 
     def unsealed(self, start_ms: int, end_ms: int) -> list[int]:
         """Hours of the range, rising, whose rows no summary tells yet, or not all of them."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from telemetry import catalog
 from telemetry.counters import alike, bad_steps, trailing_increase
-from telemetry.frame import Floats, Frame, Ints
+from telemetry.frame import Floats, Frame, Ints, together
 from telemetry.model import Kind, Series
 
 HOUR_MS = 3_600_000
@@ -87,20 +87,25 @@ def summarise(frame: Frame, hours: Sequence[int] | Ints) -> Summaries:
 
 def _even(frame: Frame, rows: Sequence[int]) -> set[int]:
     """Those of these rows that have a sample at every tick, and none of whose steps crosses a gap or a restart."""
-    values, at_ms = frame.values[rows], frame.at_ms[rows]
-    apart = np.diff(at_ms, axis=1)
-    good = np.asarray(((apart > 0) & (apart <= frame.gap_ms[rows][:, np.newaxis])).all(axis=1))
-    good &= ~np.asarray(np.isnan(values).any(axis=1) | frame.breaks[rows].any(axis=1))
+    mine = together(np.array(rows, dtype=np.intp))
+    at_ms = frame.at_ms[mine]
+    apart = at_ms[:, 1:] - at_ms[:, :-1]  # `np.diff` takes twice as long
+    good = apart.min(axis=1, initial=np.inf) > 0  # what is unknown is neither
+    good &= apart.max(axis=1, initial=-np.inf) <= frame.gap_ms[mine]
+    good &= ~np.isnan(frame.values[mine].min(axis=1, initial=np.inf))
+    good &= ~np.asarray(frame.breaks[mine].any(axis=1))
     return {row for row, fine in zip(rows, good.tolist(), strict=True) if fine and len(frame.ticks)}
 
 
 def _summarise_even(frame: Frame, even: Collection[int], edges: Ints, found: Summaries) -> None:
     """`_summarise` of even gauges, of many targets at once."""
-    rows = sorted(even)
+    rows = together(np.array(sorted(even), dtype=np.intp))
     values, at_s = frame.values[rows], frame.at_ms[rows] / 1000.0
-    lengths = np.diff(at_s, axis=1, prepend=at_s[:, :1])
-    gains = _gains(values, lengths, counted=False)
-    gains[:, 0] = 0.0
+    lengths, gains = np.zeros(values.shape), np.zeros(values.shape)
+    np.subtract(at_s[:, 1:], at_s[:, :-1], out=lengths[:, 1:])
+    np.add(values[:, 1:], values[:, :-1], out=gains[:, 1:])
+    gains[:, 1:] *= lengths[:, 1:]
+    gains *= 0.5
     for hour, (low, high) in enumerate(edges.tolist()):
         if low == high:
             continue

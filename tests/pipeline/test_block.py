@@ -67,6 +67,8 @@ def test_every_bit_comes_back(rows: int) -> None:
     assert bits(block.read([14, 0, 6, 3], 2, 9)) == bits(ALL[[14, 0, 6, 3], 2:9])
     for place in range(len(LAYOUT)):
         assert bits(block.read([place], 3, 200)) == bits(ALL[[place], 3:200])
+        line = block.line(place, 3, 200)
+        assert bits(line.astype(np.float64)[np.newaxis]) == bits(ALL[[place], 3:200])
 
 
 @pytest.mark.parametrize("name", list(FORMS))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable
+from contextlib import AbstractContextManager
 
 import pytest
 
@@ -48,6 +49,9 @@ class Standing:
 
     def edition(self) -> Hashable:
         return self.store.edition()
+
+    def one_state(self) -> AbstractContextManager[None]:
+        return self.store.one_state()
 
     def unsealed(self, start_ms: int, end_ms: int) -> list[int]:
         return sorted({hour for _, hour in self.store.unsealed(start_ms, end_ms)})

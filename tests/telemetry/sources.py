@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 from telemetry.frame import Frame, Sheet
 from telemetry.summary import HOUR_MS, Summaries, summarise
@@ -52,6 +53,10 @@ class Memory:
     def edition(self) -> object:
         """The hours that are open, and those that are given up."""
         return tuple(self.open), tuple(self.gone)
+
+    def one_state(self) -> AbstractContextManager[None]:
+        """Nothing happens to it."""
+        return nullcontext()
 
     def unsealed(self, start_ms: int, end_ms: int) -> list[int]:
         """The open hours of the range."""
