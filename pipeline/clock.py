@@ -11,12 +11,19 @@ class HubClock:
     """Epoch milliseconds = anchor + monotonic; set forward when the wall clock is more than 500 ms ahead.
 
     It never goes back: ticks that come twice, or counters whose instants fall, would be wrong for as long as the step.
-    When the wall clock was set back, the hub's stays ahead of it until the collector starts again.
+    When the wall clock was set back, the hub's stays ahead of it, also of a collector that starts anew (`after`), until
+    none has run for as long.
     """
 
     def __init__(self, wall_ms: float, monotonic_ms: float) -> None:
         self._anchor_ms = wall_ms - monotonic_ms
         self._told_ms = 0.0
+
+    @classmethod
+    def after(cls, newest_ms: float, wall_ms: float, monotonic_ms: float) -> HubClock:
+        """The clock of a collector that goes on behind this tick, which may lie ahead of the wall clock: that was set
+        back meanwhile, or is not set yet. Rows among those of another time would make counters fall and leap."""
+        return cls(max(wall_ms, newest_ms), monotonic_ms)
 
     def at(self, monotonic_ms: float) -> float:
         """The instant of a monotonic reading, epoch milliseconds."""
@@ -35,7 +42,8 @@ class HubClock:
         if not self._told_ms:
             return "the machine's clock agrees with the hub's again"
         return (
-            f"the machine's clock was set back: times stay {-off / 1000:.1f} s ahead until the collector starts again"
+            f"the machine's clock was set back: times stay {-off / 1000:.1f} s ahead until the collector has been "
+            "stopped for as long"
         )
 
 

@@ -64,7 +64,8 @@ async def _main(config: CollectorConfig, store: Store) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    clock = HubClock(time.time() * 1000.0, time.monotonic() * 1000.0)
+    newest = max((row.tick for row in store.last_rows().values()), default=0)
+    clock = HubClock.after(newest, time.time() * 1000.0, time.monotonic() * 1000.0)
     sampler = build(config, store, clock, time.monotonic)
     upkeep = Upkeep(store, sampler, config.keep, lost, store.pinned)
     upkeep.start()

@@ -36,6 +36,11 @@ def test_the_hub_never_goes_back() -> None:
     assert clock.at(40_000.0) == 1_040_000.0
 
 
+@pytest.mark.parametrize(("newest", "expected"), [(0.0, 1_000_000.0), (999_900.0, 1_000_000.0), (1_003.6e6, 1_003.6e6)])
+def test_a_collector_goes_on_behind_what_is_there(newest: float, expected: float) -> None:
+    assert HubClock.after(newest, 1_000_000.0, 50.0).at(50.0) == expected
+
+
 @pytest.mark.parametrize("off", [-500.0, -200.0, 200.0, 500.0])
 def test_a_clock_that_is_nearly_right_again_agrees(off: float) -> None:
     clock = HubClock(1_000_000.0, 0.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -18,7 +19,7 @@ import pytest
 
 from storage.store import Store
 from telemetry.catalog import memory
-from tests.pipeline.honest import RATE, ROOT, Scene, check, scene
+from tests.pipeline.honest import RATE, ROOT, Scene, check, check_rates, line, scene
 from tests.pipeline.shifted import HOUR_S
 
 AUTUMN = datetime(2026, 10, 25, 1, tzinfo=UTC).timestamp()
@@ -130,6 +131,25 @@ def test_a_clock_that_is_set_an_hour_back_and_forward(tmp_path: Path) -> None:
             check(found, store)
             assert max(np.diff(ticks(store))) < 1_800_000
             assert abs(ticks(store)[-1] / 1000 - time.time()) < 60
+
+
+def test_a_collector_that_starts_anew_on_a_clock_that_was_set_back(tmp_path: Path) -> None:
+    """Its rows follow those that are there: among them counters would fall, and leap, for as long as the step."""
+    path = tmp_path / "store.db"
+    with scene(path, wall_s=time.time() + HOUR_S) as first:
+        first.node.wait_for_more(8)
+        first.stop().close()
+    with scene(path) as second:
+        second.node.wait_for_more(8)
+        with closing(second.stop()) as store:
+            pages = len(first.node.given)
+            numbers = [int(one) for one in line(store, "node", memory.MEMORY_HEADROOM)]
+            assert numbers == [*range(1, pages + 1), *range(1, len(second.node.given) + 1)]
+            counted = np.array([*first.node.given, *second.node.given])
+            assert line(store, "node", memory.SWAP_IN) == (counted - counted[0]).tolist()
+            assert 0 < np.diff(ticks(store))[pages - 1] < 60_000
+            check_rates(store, "node", memory.SWAP_IN)
+            assert re.search(r"set back: times stay 3[45]\d\d\.\d s ahead", events(store)[0])
 
 
 @pytest.mark.parametrize("change", [AUTUMN, SPRING])
