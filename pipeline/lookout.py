@@ -1,6 +1,7 @@
 """Lookout: what rules look at, put together at every tick: the last samples of what they read, states, facts, members.
 
-It keeps samples of its own, of the series that rules read alone: further back than the hub needs any of them.
+It keeps samples of its own, of the series that rules read alone: further back than the hub needs any of them. Frames
+slide on from tick to tick (`pipeline.strip`) where nothing but new rows came, and are else put together anew.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from alerts import needs
 from alerts.grouping import Memory
@@ -19,6 +21,7 @@ from alerts.view import View
 from pipeline.deployments import DEPLOYMENT_FACT, EngineId
 from pipeline.givens import BOOT_FACT, Givens
 from pipeline.membership import of_nodes
+from pipeline.strip import Row, Strip
 from pipeline.targets import Target
 from pipeline.window import Window
 from storage.records import Offset
@@ -50,9 +53,12 @@ class Lookout:
         self._wanted: dict[int, frozenset[str]] = {}
         self._all: frozenset[str] = frozenset()
         self._asked: dict[int, set[str]] = {}
-        self._plans: dict[int, tuple[tuple[Series, ...], tuple[Series, ...], list[int]]] = {}
+        self._plans: dict[int, tuple[tuple[Series, ...], tuple[Series, ...], npt.NDArray[np.intp]]] = {}
         self._window = Window(needs.LONGEST_MS + needs.LEAD_MS)
         self._memory = Memory()
+        self._strips: dict[int, Strip] = {}
+        self._fresh: dict[str, Row] = {}
+        self._seen_ms = self._stepped_ms = -1
 
     # What comes in ----------------------------------------------------------------------------------------------------
 
@@ -67,29 +73,38 @@ class Lookout:
         self._all = frozenset().union(*self._wanted.values())
         self._plans = {}
         self._asked = {reach: set() for reach in REACHES}
+        self._strips.clear()
 
     def add(self, target: str, tick: int, at_ms: float, series: tuple[Series, ...], values: Floats) -> None:
         """A row, of whatever series."""
         known = self._plans.get(id(series))
         if known is None:
             places = [place for place, one in enumerate(series) if one.metric in self._all]
-            known = (series, tuple(series[place] for place in places), places)
+            known = (series, tuple(series[place] for place in places), np.array(places, dtype=np.intp))
             self._plans[id(series)] = known  # which keeps the layout alive, so that no other has its identity
             for reach, names in self._wanted.items():
                 if any(one.metric in names for one in series):
                     self._asked[reach].add(target)
-        if known[2]:
-            self._window.add(target, tick, at_ms, known[1], values[known[2]])
+        if len(known[2]):
+            row = Row(tick, at_ms, known[1], values[known[2]])
+            self._window.add(target, tick, at_ms, row.series, row.values)
+            if target in self._fresh or tick <= self._seen_ms:  # late, or more than one of it: for the window to sort
+                self._strips.clear()
+            self._fresh[target] = row
 
     def add_steps(self, offsets: Iterable[Offset]) -> None:
         """Restarts and first uses of counters."""
         steps = [(one.series, one.tick, one.reason) for one in offsets if one.metric in self._all]
         self._window.add_steps(steps)
+        if steps:
+            self._stepped_ms = max(self._stepped_ms, *(tick for _, tick, _ in steps))
+            self._strips.clear()
 
     def set_interval(self, target: str, interval_ms: int) -> None:
         """How often a target is read."""
         self._window.set_intervals({target: interval_ms})
         self._gap_ms = max(self._gap_ms, NOMINAL_PER_GAP * interval_ms)
+        self._strips.clear()
 
     def fact(self, target: str, name: str, value: str, at_ms: int | None) -> None:
         """A target's fact as it is from now on. at_ms: None where it has been so already."""
@@ -126,7 +141,8 @@ class Lookout:
     def view(self, tick: int, members: Members) -> View:
         """What can be read at a tick."""
         self._window.trim()
-        now, *longer = (self._frame(reach, tick) for reach in REACHES)
+        now, *longer = [self._frame(reach, tick) for reach in REACHES]
+        self._fresh, self._seen_ms = {}, tick
         given = self.givens.at(tick, self._targets.values(), members)
         further = list(zip(REACHES[1:], longer, strict=True))
         first = len(now.ticks) - 1
@@ -134,10 +150,31 @@ class Lookout:
 
     def _frame(self, reach: int, tick: int) -> Frame:
         back = max(reach + GAPS * self._gap_ms, needs.LEAD_MS)  # a member that fell silent needs no window of its own
-        wanted = self._wanted.get(reach, ())
+        wanted = self._wanted.get(reach, frozenset())
         asked = self._asked.get(reach, ())  # of others nothing is read that far back: they need not be looked through
-        found = self._window.frame(wanted, start_ms=tick - back, end_ms=tick, targets=asked, before=True)
-        return ending_at(found, tick)
+        rows = {target: row for target, row in self._fresh.items() if target in asked}
+        strip = self._strips.pop(reach, None)
+        found = None if strip is None else strip.next(tick, tick - back, rows)
+        if strip is None or found is None:
+            found = self._window.frame(wanted, start_ms=tick - back, end_ms=tick, targets=asked, before=True)
+            found = ending_at(found, tick)
+            strip = self._strip(found, rows, wanted, asked)
+        if strip is not None:
+            self._strips[reach] = strip
+        return found
+
+    def _strip(
+        self, frame: Frame, rows: Mapping[str, Row], wanted: frozenset[str], asked: Collection[str]
+    ) -> Strip | None:
+        """One that goes on from a frame; None where not every target was read at every tick of it, or one has begun
+        anew since."""
+        owners = list(dict.fromkeys(one.target for one in frame.series))
+        if not owners or rows.keys() != set(owners) or {*self._window.targets()} & {*asked} != set(owners):
+            return None
+        if frame.ticks[0] <= self._stepped_ms or np.isnan(frame.at_ms).any():
+            return None
+        strip = Strip(frame, {target: rows[target] for target in owners}, wanted)
+        return strip if strip.fits else None
 
     def warm(self, store: Store, now_ms: int) -> None:
         """Take in what was read before this collector began, so that windows go on."""
@@ -148,6 +185,7 @@ class Lookout:
             rows.setdefault(series.target, []).append(row)
         for target, mine in rows.items():
             self._warm(target, frame.take(mine))
+        self._strips.clear()
         self.add_steps(store.offsets(start_ms, now_ms))
 
     def _warm(self, target: str, frame: Frame) -> None:
