@@ -12,6 +12,12 @@ from telemetry.model import Ratio, Series
 
 MARGIN_MS = 5_000.0
 
+
+def silent_ms(frame: Frame) -> float:
+    """For how long what has fallen silent is still waited for: SILENT_MS, and no less than its gap."""
+    return float(frame.gap_ms.max(initial=float(ratios.SILENT_MS)))
+
+
 Key = Callable[[Series], Hashable]
 
 
@@ -41,7 +47,8 @@ def held_total(frame: Frame) -> Floats:
 
 def total(frame: Frame, metric: str, tick: float) -> float:
     """Sum of a gauge over all its series at `tick`; unknown while one that was known a moment ago is not known now."""
-    part = frame.between(tick - ratios.SILENT_MS - MARGIN_MS, tick).select(lambda series: series.metric == metric)
+    part = frame.select(lambda series: series.metric == metric)
+    part = part.between(tick - silent_ms(part) - MARGIN_MS, tick)
     if not part.series or not len(part.ticks):
         return float("nan")
     return float(held_total(part)[-1])
@@ -55,7 +62,7 @@ def ratio(
     window_ms: instead of the ratio's own window.
     """
     window = wanted.window_s * 1000.0 if window_ms is None else window_ms
-    recent = frame.between(tick - window - ratios.SILENT_MS - MARGIN_MS, tick)
+    recent = frame.between(tick - window - silent_ms(frame) - MARGIN_MS, tick)
     return latest.ratio(wanted, recent, key, window, young=True)
 
 

@@ -13,6 +13,7 @@ from dashboard.live.scene import Scene
 from storage.records import TargetRow
 from telemetry import formatting
 from telemetry.frame import Floats
+from telemetry.model import Ratio, Unit
 
 DIGITS = 4
 """Significant digits of the numbers that a map is drawn from."""
@@ -39,7 +40,16 @@ def _cell(scene: Scene, target: TargetRow, reading: Reading, value: float | None
     if value is not None:
         return cell(value, reading.unit, limits=reading.metric.limits)
     names = [metric.name for metric in stored_metrics(reading.metric)]
-    return cell(None, reading.unit, target_reason(target, names, scene) or f"{target.name} offers no such reading")
+    return cell(None, reading.unit, target_reason(target, names, scene) or _too_rare(target, reading))
+
+
+def _too_rare(target: TargetRow, reading: Reading) -> str:
+    """Why a node that answers has no such reading: its interval is longer than the window, or it offers none."""
+    metric = reading.metric
+    if not isinstance(metric, Ratio) or target.interval_ms <= metric.window_s * 1000:
+        return f"{target.name} offers no such reading"
+    window, every = (formatting.text(seconds, Unit.SECONDS) for seconds in (metric.window_s, target.interval_ms / 1000))
+    return f"{window} is not measurable, {target.name} is read every {every}"
 
 
 def short(value: float) -> float | int | None:

@@ -50,13 +50,27 @@ class Recent:
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
-        self._frame = scene.nodes.between(scene.tick - SECONDS * 1000.0, scene.tick)
         self.names = [target.name for target in scene.node_targets]
+        self._enough_ms = np.array([MINIMUM * target.interval_ms for target in scene.node_targets], dtype=np.float64)
+        reach = max(SECONDS * 1000.0, float(self._enough_ms.max(initial=0.0)))
+        self._frame = scene.nodes.between(scene.tick - reach, scene.tick)
         self._place = {name: place for place, name in enumerate(self.names)}
 
     def samples(self, metric: Metric, seconds: float, how: Pair = np.fmax) -> Floats:
-        """Samples of the last seconds, those of a node's devices made one by `how`: float64[node, tick]."""
-        first = int(np.searchsorted(self._frame.ticks, self._scene.tick - seconds * 1000.0))
+        """Samples of the last seconds, those of a node's devices made one by `how`: float64[node, tick].
+
+        Of a node that is read so rarely that fewer than MINIMUM lie in them, samples of as many of its intervals.
+        """
+        spans = np.maximum(seconds * 1000.0, self._enough_ms)
+        widest = float(spans.max(initial=seconds * 1000.0))
+        first = int(np.searchsorted(self._frame.ticks, self._scene.tick - widest))
+        found = self._devices(metric, first, how)
+        if len(spans) and widest > spans.min():
+            found[self._scene.tick - self._frame.ticks[first:] > spans[:, np.newaxis]] = np.nan
+        return found
+
+    def _devices(self, metric: Metric, first: int, how: Pair) -> Floats:
+        """Samples from a column on, those of a node's devices made one."""
         rows = [row for row in self._scene.node_rows(metric) if self._frame.series[row].target in self._place]
         places = [self._place[self._frame.series[row].target] for row in rows]
         found = np.full((len(self.names), len(self._frame.ticks) - first), np.nan)

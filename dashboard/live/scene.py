@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -28,7 +28,8 @@ from telemetry.states import REMOVED
 SHOWN_MS = 15 * 60_000
 """What the first screen shows: its charts, peaks and baselines reach back this far."""
 NODE_MS = 90_000
-"""Reach of node metrics: the longest window of a ratio on the first screen, and the silence before a sum is unknown."""
+"""Least reach of node metrics: the longest window of a ratio on the first screen, and the silence before a sum is
+unknown. Where targets are read so rarely that a gap is longer than that silence, as much more (`node_reach_ms`)."""
 LEAD_MS = 90_000
 
 NODE_METRICS: tuple[Metric, ...] = (
@@ -91,7 +92,7 @@ class Scene:
     """The cluster at one tick.
 
     commit_ms: when the newest commit was made. absences: those that last.
-    nodes: node metrics (and output tokens) of the last NODE_MS; engines: engine metrics and recorded series of
+    nodes: node metrics (and output tokens) of the last NODE_MS at least; engines: engine metrics and recorded series of
     SHOWN_MS + LEAD_MS; latency: parts of the latency histograms over an hour, None where it was not asked for.
     alerts: causes that fire and that nobody silenced.
     episodes: finished prefills of the shown time. models: what each engine target serves.
@@ -120,7 +121,7 @@ class Scene:
 
     @cached_property
     def last_read(self) -> Mapping[str, int]:
-        """Tick of the newest reading of each target, where there is one within NODE_MS."""
+        """Tick of the newest reading of each target, where `nodes` has one."""
         found: dict[str, int] = {}
         read = ~np.isnan(self.nodes.at_ms)
         for row, series in enumerate(self.nodes.series):
@@ -225,6 +226,12 @@ def watched(store: Store) -> list[TargetRow]:
     return [row for row in store.targets() if row.state != REMOVED]
 
 
+def node_reach_ms(targets: Iterable[TargetRow]) -> float:
+    """How far back node metrics are read: a window, a gap of the target that is read most rarely, and a margin."""
+    slowest = max((target.interval_ms for target in targets), default=0)
+    return max(NODE_MS, LONGEST * 1000 + NOMINAL_PER_GAP * slowest + current.MARGIN_MS)
+
+
 def gather(
     store: Store,
     tail: Recent,
@@ -248,7 +255,7 @@ def gather(
         commit_ms=None if commit is None else commit.at_ms,
         targets=targets,
         absences=tuple(absence for absence in store.absences(tick, now_ms) if absence.end_ms is None),
-        nodes=tail.frame(names(NODE_METRICS), start_ms=tick - NODE_MS, end_ms=tick),
+        nodes=tail.frame(names(NODE_METRICS), start_ms=tick - node_reach_ms(targets), end_ms=tick),
         engines=tail.frame(
             names(ENGINE_METRICS),
             start_ms=start - LEAD_MS,
