@@ -218,7 +218,7 @@ def test_the_map_by_keyboard_and_as_a_table(make_site: MakeSite, open_page: Open
     assert page.url == site.address + "/"
 
 
-@pytest.mark.parametrize("nodes", [1, 4, 16, 64])
+@pytest.mark.parametrize("nodes", [1, 2, 4, 16, 64])
 def test_the_first_screen_needs_no_scrolling(make_site: MakeSite, open_page: Open, nodes: int) -> None:
     site = make_site(ticks=5, nodes=nodes)
     page = open_page(site.address)
@@ -236,6 +236,31 @@ CUT = """[...document.querySelectorAll(".tile, .tile .name strong, .tile .cell, 
 SMALL = """[...document.querySelectorAll("body *")].filter((box) => [...box.childNodes].some((node) =>
 node.nodeType === 3 && node.data.trim()) && box.checkVisibility() && parseFloat(getComputedStyle(box).fontSize) < 12)
 .map((box) => box.tagName + ": " + box.textContent)"""
+
+
+SIZES = """[...document.querySelectorAll("main *")].filter((box) => box.checkVisibility()
+&& [...box.childNodes].some((node) => node.nodeType === 3 && node.data.trim()))
+.map((box) => [parseFloat(getComputedStyle(box).fontSize), !!box.closest("[data-cell='decode.now']")])"""
+HEIGHTS = """[...document.querySelectorAll(".tile")].map((tile) => [...tile.querySelectorAll(".cell")]
+.map((cell) => Math.round(cell.getBoundingClientRect().top - tile.getBoundingClientRect().top)))"""
+
+
+def test_the_speed_is_the_largest_figure_and_readings_of_all_tiles_are_level(
+    make_site: MakeSite, open_page: Open
+) -> None:
+    """With one node silent and one too hot, too: their tiles are no higher than the others."""
+    site = make_site(ticks=5, nodes=16)
+    site.world.silence("spark-03", 4, "timed out", "")
+    site.tick()
+    page = open_page(site.address)
+    wait_for_charts(page)
+    sizes = page.evaluate(SIZES)
+    largest = max(size for size, _ in sizes)
+    assert {mine for size, mine in sizes if size == largest} >= {True}
+    heights = page.evaluate(HEIGHTS)
+    assert len(heights) == 16
+    assert all(len(one) >= 5 and one == heights[0] for one in heights)
+    assert page.locator("main form, main button[data-order], main .danger").count() == 0, "nothing that destroys"
 
 
 @pytest.mark.look

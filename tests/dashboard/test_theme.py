@@ -1,8 +1,13 @@
 """The palettes hold what they promise."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from dashboard import theme
+
+ASSETS = Path(theme.__file__).parent / "assets"
 
 TEXT_PAIRS = (
     *((text, ground) for ground in ("page", "panel", "sunken") for text in ("text", "dim", "accent")),
@@ -56,3 +61,10 @@ def test_style_sheet_carries_both() -> None:
     sheet = theme.style_sheet()
     assert ":root{color-scheme:light;--page:#f3f5f8;" in sheet
     assert ':root[data-theme="dark"]{color-scheme:dark;--page:#0d1117;' in sheet
+
+
+@pytest.mark.parametrize("sheet", sorted(ASSETS.glob("*.css")), ids=lambda path: path.name)
+def test_nothing_moves_by_itself(sheet: Path) -> None:
+    assert (
+        re.findall(r"(?<![\w-])(?:transition|animation)[\w-]*\s*:|@keyframes|scroll-behavior", sheet.read_text()) == []
+    )

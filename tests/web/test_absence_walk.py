@@ -262,6 +262,22 @@ def test_silent_targets_show_nothing_old(
     assert told == {"spark-01", "spark-02", "spark-03", HEAD} - set(names)
 
 
+def test_no_metric_of_a_silent_target_goes_on(silent: Callable[..., Web]) -> None:
+    """Each stored metric of each, as a chart asks for it."""
+    web, seen = silent(NAMES, "refused", "connection refused"), 0
+    for metric in all_stored():
+        if metric.scope not in (Scope.NODE, Scope.TARGET, Scope.ENGINE):
+            continue
+        lines = web.get(f"series?metric={metric.name}&start={tick(GONE - 5)}&end={tick(LAST)}")["series"]
+        mine = [line for line in lines if line["labels"]["target"] in NAMES]
+        early = [value for line in mine for t, value in zip(line["t"], line["v"], strict=True) if t < tick(GONE)]
+        assert any(value is not None for value in early), f"{metric.name} was there before"
+        late = [value for line in mine for t, value in zip(line["t"], line["v"], strict=True) if t >= tick(GONE)]
+        assert all(value is None for value in late), metric.name
+        seen += 1
+    assert seen > 100
+
+
 CELL = re.compile(r'<span class="cell"([^>]*)><b>(.*?)</b>')
 
 
