@@ -15,7 +15,7 @@ from telemetry.grid import MEASURES
 from telemetry.model import Series
 from telemetry.query import Query
 from telemetry.source import Source
-from telemetry.summary import HOUR_MS, Summaries, lead_ms, summarise, zeros_before
+from telemetry.summary import HOUR_MS, Summaries, lead_ms, standing, summarise, zeros_before
 
 
 @dataclass(frozen=True)
@@ -52,11 +52,26 @@ def complete(query: Query, source: Source, found: Summaries, edition: Hashable =
         frame = source.frame(far.stored(query), hour - lead, hour + HOUR_MS - 1, query.sources())
         if len(frame.ticks) and frame.ticks[-1] >= hour:
             one = summarise(frame, [hour])
-            fresh += [part for part in (zeros_before(one, frame), one) if part is not None]
+            zeros = zeros_before(one, frame)
+            fresh += [] if zeros is None else _untold(zeros, [*known, *fresh])
+            fresh.append(one)
             newest = int(frame.ticks[-1])
     merged = joined(known, fresh, set(unsealed))
     last = merged.hours[(merged.count > 0).any(axis=0)]
     return Hours(merged, newest if newest is not None and len(last) and newest >= last[-1] else None)
+
+
+def _untold(zeros: Summaries, parts: Sequence[Summaries]) -> list[Summaries]:
+    """Those of counters that stood at 0 all through an hour of which nothing is known: one that was read then, and
+    stood there, is told of by its samples."""
+    hour = int(zeros.hours[0])
+    told = {
+        part.series[row]
+        for part in parts
+        for row in np.flatnonzero((part.count[:, part.hours == hour] > 0).any(axis=1)).tolist()
+    }
+    rows = [row for row, series in enumerate(zeros.series) if series not in told]
+    return [standing([zeros.series[row] for row in rows], hour, zeros.count[rows])] if rows else []
 
 
 def joined(known: Sequence[Summaries], fresh: Sequence[Summaries], anew: set[int]) -> Summaries:

@@ -1,0 +1,68 @@
+"""Where one hour ends and the next begins, and where one side of a quotient is not known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from telemetry import reader
+from telemetry.catalog import engine, gpu, ratios
+from telemetry.model import part
+from telemetry.query import Line, Query
+from telemetry.stats import stats
+from telemetry.summary import HOUR_MS
+from tests.telemetry.frames import Numbers, numbers, table
+from tests.telemetry.hours import FIRST_MS, PER_HOUR, ask, frame, linear, question, told
+from tests.telemetry.questions import one
+from tests.telemetry.sources import Memory
+
+ENERGY = one(gpu.GPU_ENERGY, gpu="0")
+NAN = float("nan")
+
+
+@pytest.fixture(autouse=True)
+def _by_the_hour(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No answer is made of samples where hours serve."""
+    monkeypatch.setattr(reader, "PATIENT_MS", -1.0)
+    monkeypatch.setattr(reader, "SWIFT_MS", -1.0)
+
+
+def test_a_mean_is_of_the_bins_of_which_both_sides_are_known() -> None:
+    """2 of 8 and 1 of 2 tokens were accepted, and 3 of nobody knows how many, and some of 6."""
+    sides = [np.array(side) for side in ([2.0, 1.0, 3.0, NAN], [8.0, 2.0, NAN, 6.0])]
+    values = np.array([0.25, 0.5, NAN, NAN])
+    line = Line({}, np.arange(4), None, values, values, values, values, above=sides[0], below=sides[1])
+    found = stats(Query(ratios.ACCEPTANCE, 0, 9), line)
+    assert (found.minimum, found.mean, found.maximum, found.last) == (0.25, 0.3, 0.5, 0.5)
+
+
+def test_an_hour_without_the_lower_side_does_not_count() -> None:
+    """120 J/s for 20 tokens/s, and in the hour before for nobody; both lie in one bin."""
+    tokens: Numbers = [*linear(20, PER_HOUR), *[None] * PER_HOUR, *linear(20, PER_HOUR, 72_000)]
+    rows = {ENERGY: linear(120, 3 * PER_HOUR), one(engine.GENERATION_TOKENS, "head"): tokens}
+    (line,) = ask(ratios.ENERGY_PER_TOKEN, frame(rows), 1, 2, width=2)
+    assert told(line, "mean") == [[6]]
+
+
+def test_percentiles_of_an_hour_begin_with_the_last_sample_before_it() -> None:
+    """One request a second."""
+    edges = ("1", "4", "+Inf")
+    rows = {one(part(engine.TTFT, "bucket"), "head", le=edge): linear(1, 4 * PER_HOUR) for edge in edges}
+    found = reader.read(question(engine.TTFT, 1, 3, width_ms=None, points=3), Memory(frame(rows)))
+    assert found.resolution == "hours"
+    assert numbers(found.lines[0].count) == [3600] * 3
+
+
+def test_an_open_hour_of_slow_readings_begins_with_the_step_into_it() -> None:
+    """Read every five minutes; 7,200 J, the first ever, came between the last reading of one hour and the first of the
+    next: what stood at 0 before was read, and did not begin with that."""
+    step_s, count = 300, 4 * 12
+    values: Numbers = [0.0 if place < 36 else 7200.0 for place in range(count)]
+    samples = table({ENERGY: values}, at_s=[400 + place * step_s for place in range(count)], interval_s=step_s)
+    for unsealed in ([], [FIRST_MS + 3 * HOUR_MS]):
+        query = Query(
+            gpu.GPU_ENERGY, FIRST_MS, FIRST_MS + 4 * HOUR_MS - 1, points=4, rate=True, slowest_ms=step_s * 1000
+        )
+        found = reader.read(query, Memory(samples, unsealed))
+        assert found.resolution == "hours"
+        assert numbers(found.lines[0].mean) == [0, 0, 0, 2]
