@@ -105,3 +105,20 @@ def test_of_what_was_never_read_nothing_is_known(tmp_path: Path) -> None:
     store = open_store(str(tmp_path / "store.db"), writer=True, now_ms=0)
     assert before_left(store, False, None, "stopped: by hand", 0) == Before()
     store.close()
+
+
+@pytest.mark.parametrize(
+    ("absence", "expected"),
+    [
+        ("stopped: idle when last seen", Before(True, running=0.0, stopped=True)),
+        ("refused: nothing listens", Before(True)),
+        (None, Before(True, running=2.0)),
+    ],
+    ids=["stopped", "gone, nobody knows why", "it answered"],
+)
+def test_how_an_engine_stood_when_the_collector_went(tmp_path: Path, absence: str | None, expected: Before) -> None:
+    """What had been judged stopped stays so, whatever is found later: nobody judges it again."""
+    served(tmp_path / "store.db", ENGINE, PAGE.format(tokens=5, running=2, start=100), range(1, 10))
+    store = open_store(str(tmp_path / "store.db"), writer=True, now_ms=0)
+    assert before_left(store, False, store.last_rows()["one"], absence, 10_000) == expected
+    store.close()

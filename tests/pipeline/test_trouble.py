@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sqlite3
 import subprocess
 import sys
@@ -14,7 +15,8 @@ import numpy as np
 import pytest
 
 from pipeline.config import TargetKind
-from storage.records import Absence
+from pipeline.writer import MERGE_AT_MOST, Work
+from storage.records import Absence, Batch, Event
 from storage.store import Store, open_store
 from telemetry.catalog import engine, host
 from telemetry.states import TargetState
@@ -183,3 +185,30 @@ def test_a_store_that_cannot_be_used_ends_the_collector_for_good(
             assert asked.wait(30)
             process.terminate()
         assert process.wait(30) == code
+
+
+def test_a_write_that_succeeds_in_part_is_a_commit(stage: Stage, store: Store) -> None:
+    """Thirty ticks are written and one is not: the last commit is of now, though one still waits."""
+    with contextlib.closing(sqlite3.connect(stage.path)) as database, database:
+        database.execute(
+            "CREATE TRIGGER picky BEFORE INSERT ON event WHEN NEW.text = 'no' BEGIN SELECT RAISE(ABORT, 'no'); END"
+        )
+
+    def work(text: str) -> Work:
+        return Work(1000, (), Batch(events=[Event(0, 1000, "one", "kind", text)]))
+
+    async def story(stage: Stage) -> None:
+        sampler = stage.sampler
+        sampler.writer.waiting.append(work("yes"))
+        sampler._committed_s -= 60.0
+        assert sampler._commit_age_s() >= 60.0
+        sampler.writer.write([*(work("yes") for _ in range(MERGE_AT_MOST - 1)), work("no")], 1000)
+        assert len(sampler.writer.waiting) == 1
+        assert sampler._commit_age_s() < 60.0
+        sampler._committed_s -= 60.0
+        assert sampler._commit_age_s() >= 60.0, "one still waits, and nothing was written since"
+        sampler.writer.waiting.clear()
+        assert sampler._commit_age_s() == 0.0, "nothing waits"
+
+    stage.play(story)
+    assert [one.text for one in store.events(0, 10_000, "one")] == ["yes"] * MERGE_AT_MOST
