@@ -1,0 +1,56 @@
+"""Where stretches, processes and hours touch each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from storage.imports import ImportedHour, Imports
+from storage.intervals import own_gaps
+from storage.records import Batch, Offset, Row
+from storage.store import Store
+from telemetry.counters import Step
+from telemetry.model import Series
+from telemetry.summary import HOUR_MS, hour_of
+from tests.storage.worlds import NOW, SECOND, series, write
+
+START = hour_of(NOW)
+POWER = Series("spark", "gpu_power_watts", (("gpu", "0"),))
+
+
+def test_an_imported_stretch_has_no_shorter_gaps_than_what_the_collector_says_of_the_same_time() -> None:
+    own = (0, 20, 5_000.0, True)
+    for imported in (25_000.0, 1_000.0):
+        for stretches in ([own, (10, 30, imported, False)], [(10, 30, imported, False), own]):
+            found = own_gaps(np.array([0, 10, 20, 30]), 2_500.0, stretches)
+            assert found.tolist() == [5_000.0, max(imported, 5_000.0), max(imported, 2_500.0), 2_500.0]
+
+
+def test_a_late_row_finds_the_hour_that_another_process_has_imported(opened: Callable[..., Store]) -> None:
+    """The collector has committed before, and so knows by itself of no sealed hour."""
+    collector, later = opened(), START + 5 * HOUR_MS
+    layout = collector.layout("spark", (POWER,))
+    collector.commit(Batch(rows=[Row(later, "spark", later, layout, [1.0])]), later)
+    hour = START + 3 * HOUR_MS
+    imported = ImportedHour("spark", hour, np.array([hour]), (POWER,), np.array([[2.0]]), (), 30_000)
+    assert Imports(opened()).write(imported)
+    late = hour + 7 * SECOND
+    collector.commit(Batch(rows=[Row(late, "spark", late, layout, [3.0])]), later + SECOND)
+    assert [one.late for one in collector.sealed(hour, hour)] == [True]
+    assert collector.frame([POWER.metric], None, hour, later).values.tolist() == [[2.0, 3.0, 1.0]]
+    assert collector.seal("spark", hour, later)
+    assert collector.summaries([POWER.metric], None, hour, hour).count.tolist() == [[2.0]]
+
+
+def test_a_first_use_within_an_hour_says_nothing_of_the_hour_before(store: Store) -> None:
+    write(store, "a", ["x"], {0: [1], 3600: [2], 3601: [3]})
+    write(store, "a", ["x", "y"], {3602: [4, 7]})
+    at = NOW + 3602 * SECOND
+    store.commit(Batch(offsets=[Offset("a", "y", (), at, 0.0, Step.FIRST_USE.value)]), at)
+    for hour in (START, START + HOUR_MS):
+        assert store.seal("a", hour, START + 9 * HOUR_MS)
+    found = store.summaries(["x", "y"], None, START, START + 2 * HOUR_MS - 1)
+    assert (found.series, found.hours.tolist()) == (series("a", "x", "y"), [START, START + HOUR_MS])
+    assert found.count.tolist() == [[1.0, 3.0], [0.0, 3.0]]
+    assert (found.first[1, 1], found.last[1, 1]) == (0.0, 7.0)
