@@ -22,7 +22,7 @@ DECODE_TPS = _per_second(
 )
 PROMPT_TPS = _per_second(
     "prompt_tokens_per_second",
-    "Prompt tokens",
+    "Prompt token rate",
     "Prompt tokens per second as the engine counts them, at the first token; no speed of prefill.",
     Unit.TOKENS_PER_SECOND,
     Scope.ENGINE,
@@ -135,7 +135,7 @@ PREFIX_HITS = Ratio(
 )
 PREFIX_CACHE_HIT_RATIO = Ratio(
     "prefix_cache_hit_ratio",
-    "Prefix cache hits",
+    "Prefix cache hit rate",
     "Hits ∕ queries of the prefix cache, for engines that do not count cached prompt tokens.",
     Unit.RATIO,
     Scope.ENGINE,
@@ -147,7 +147,7 @@ PREFIX_CACHE_HIT_RATIO = Ratio(
 )
 PREEMPTION_RATE = _per_second(
     "preemptions_per_second",
-    "Preemptions",
+    "Preemption rate",
     "Preemptions per second.",
     Unit.PER_SECOND,
     Scope.ENGINE,
@@ -223,7 +223,7 @@ INTERCONNECT_USE = Ratio(
 )
 MANAGEMENT_TRANSMIT = _per_second(
     "management_transmit_bytes_per_second",
-    "Management sent",
+    "Management send rate",
     "Bytes sent per second over ports outside the fabric.",
     Unit.NETWORK_BYTES_PER_SECOND,
     Scope.NODE,
@@ -233,7 +233,7 @@ MANAGEMENT_TRANSMIT = _per_second(
 )
 MANAGEMENT_RECEIVE = _per_second(
     "management_receive_bytes_per_second",
-    "Management received",
+    "Management receive rate",
     "Bytes received per second over ports outside the fabric.",
     Unit.NETWORK_BYTES_PER_SECOND,
     Scope.NODE,
@@ -243,7 +243,7 @@ MANAGEMENT_RECEIVE = _per_second(
 )
 FABRIC_LOSS = _per_second(
     "fabric_loss_per_second",
-    "Fabric loss",
+    "Fabric loss rate",
     "Retries and sequence errors per second.",
     Unit.PER_SECOND,
     Scope.NODE,
@@ -253,7 +253,7 @@ FABRIC_LOSS = _per_second(
 )
 FABRIC_CONGESTION = _per_second(
     "fabric_congestion_per_second",
-    "Fabric congestion",
+    "Fabric congestion rate",
     "Congestion notifications per second.",
     Unit.PER_SECOND,
     Scope.NODE,
@@ -305,7 +305,7 @@ CPU_UTILIZATION = Ratio(
 )
 DISK_USE = Ratio(
     "disk_available_ratio",
-    "Disk available",
+    "Disk available share",
     "Available ∕ size.",
     Unit.RATIO,
     Scope.NODE,

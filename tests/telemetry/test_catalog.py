@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from collections import Counter
 
 import pytest
 
@@ -75,6 +76,12 @@ def test_total_on_counters_and_only_there() -> None:
 def test_no_name_ends_like_a_part_of_a_histogram() -> None:
     for metric in METRICS:
         assert not metric.name.endswith(tuple(f"_{name}" for name in PARTS))
+
+
+def test_no_two_metrics_of_a_scope_share_a_label() -> None:
+    """Who chooses by label must know which one: a counter and its rate are two."""
+    found = Counter((metric.scope, metric.label.casefold()) for metric in METRICS)
+    assert [one for one, count in found.items() if count > 1] == []
 
 
 def test_every_field_is_filled() -> None:
