@@ -134,8 +134,8 @@ class Sources:
             yield start, end, sheet
         for start, end in ranges:
             if end >= meets:
-                frame = self.tail.frame(metrics, start_ms=max(start, meets), end_ms=end, targets=targets)
-                yield max(start, meets), end, Sheet(frame.ticks, frame.series, frame.values)
+                begin = max(start, meets)
+                yield begin, end, self.tail.sheet(metrics, start_ms=begin, end_ms=end, targets=targets)
 
     def seam(self) -> tuple[int, int] | None:
         """(from when on the tail holds everything, the first whole hour of that); None while it is not loaded."""

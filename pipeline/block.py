@@ -7,7 +7,7 @@ them as uint32; float64.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -121,6 +121,14 @@ class Block:
         self.used += 1
         if self.used == BLOCK_ROWS:
             self._values = Packed(self._values)
+
+    def share(self, others: Iterable[Block]) -> None:
+        """Of a full block: keep the ticks of another full one, where they are the same, in place of its own."""
+        same = (one for one in others if one is not self and one.used == BLOCK_ROWS and one.last_tick == self.last_tick)
+        for one in same:
+            if np.array_equal(one.ticks, self.ticks):
+                self.ticks = one.ticks
+                return
 
     @property
     def nbytes(self) -> int:

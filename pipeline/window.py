@@ -8,10 +8,11 @@ from itertools import groupby
 
 import numpy as np
 
-from pipeline.block import Block
+from pipeline import sheet
+from pipeline.block import BLOCK_ROWS, Block
 from storage.intervals import Stretch, own_gaps
 from telemetry.counters import NOMINAL_PER_GAP, mark_steps
-from telemetry.frame import Floats, Frame, Ints
+from telemetry.frame import Floats, Frame, Ints, Sheet
 from telemetry.gaps import keep
 from telemetry.model import Series
 
@@ -72,6 +73,8 @@ class Window:
                 block = Block(series)
                 blocks.append(block)
             block.append(tick, at_ms, values)
+            if block.used == BLOCK_ROWS:
+                block.share(own[-1] for own in self._blocks.values())
             if self.latest_tick is None or tick > self.latest_tick:
                 self.latest_tick = tick
 
@@ -134,6 +137,20 @@ class Window:
                     mine = [one for one in blocks if one.last_tick >= begin and one.first_tick <= end_ms]
                     found |= _standing(mine, wanted, self._plans)
         return found
+
+    def sheet(
+        self, metrics: Collection[str], *, start_ms: float, end_ms: float, targets: Collection[str] | None = None
+    ) -> Sheet:
+        """The values of `frame` alone, of gauges and states: of a counter the zeros before its first use are not in."""
+        wanted = frozenset(metrics)
+        with self._lock:
+            blocks = [own for target, own in self._blocks.items() if targets is None or target in targets]
+            cuts = [cut for own in blocks if (cut := _cut(own, start_ms, end_ms))]
+            found = sheet.laid(cuts, lambda series: self._plans.of(series, wanted)[0])
+            if found is not None:
+                return found
+            frame = self.frame(metrics, start_ms=start_ms, end_ms=end_ms, targets=targets)
+        return Sheet(frame.ticks, frame.series, frame.values)
 
     def frame(
         self,

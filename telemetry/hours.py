@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +12,10 @@ from telemetry import far
 from telemetry.counters import NOMINAL_PER_GAP
 from telemetry.frame import Floats, Ints, together
 from telemetry.grid import MEASURES
-from telemetry.model import Series
+from telemetry.model import Kind, Series
 from telemetry.query import Query
-from telemetry.source import Source
-from telemetry.summary import HOUR_MS, Summaries, lead_ms, standing, summarise, zeros_before
+from telemetry.source import Sheets, Source
+from telemetry.summary import HOUR_MS, Summaries, lead_ms, levels, standing, summarise, zeros_before
 
 
 @dataclass(frozen=True)
@@ -47,18 +47,39 @@ def complete(query: Query, source: Source, found: Summaries, edition: Hashable =
             # Sealed since it was asked for, and so not in `unsealed`: target after target, so the newest hour again.
             again = int(found.hours[-1]) if len(found.hours) else start
             known.append(source.summaries(far.stored(query), again, query.end_ms, query.sources()))
-    newest, lead = None, lead_ms(query.slowest_ms * NOMINAL_PER_GAP)
+    newest: int | None = None
     for hour in unsealed:  # one by one, so that a long backlog takes no more memory than an hour
-        frame = source.frame(far.stored(query), hour - lead, hour + HOUR_MS - 1, query.sources())
-        if len(frame.ticks) and frame.ticks[-1] >= hour:
-            one = summarise(frame, [hour])
-            zeros = zeros_before(one, frame)
-            fresh += [] if zeros is None else _untold(zeros, [*known, *fresh])
-            fresh.append(one)
-            newest = int(frame.ticks[-1])
+        for last, part in _of_samples(query, source, hour, [*known, *fresh]):
+            fresh.append(part)
+            newest = last
     merged = joined(known, fresh, set(unsealed))
-    last = merged.hours[(merged.count > 0).any(axis=0)]
-    return Hours(merged, newest if newest is not None and len(last) and newest >= last[-1] else None)
+    told = merged.hours[(merged.count > 0).any(axis=0)]
+    return Hours(merged, newest if newest is not None and len(told) and newest >= told[-1] else None)
+
+
+def _of_samples(
+    query: Query, source: Source, hour: int, before: Sequence[Summaries]
+) -> Iterator[tuple[int, Summaries]]:
+    """Summaries of an hour, where it has samples, each with the newest tick. before: what is known of other hours."""
+    sheets = as_stored(query, source)
+    if sheets is not None:
+        for _, _, sheet in sheets.sheets(query.stored(), [(hour, hour + HOUR_MS - 1)], query.sources()):
+            if len(sheet.ticks):
+                yield int(sheet.ticks[-1]), levels(sheet, hour)
+        return
+    lead = lead_ms(query.slowest_ms * NOMINAL_PER_GAP)
+    frame = source.frame(far.stored(query), hour - lead, hour + HOUR_MS - 1, query.sources())
+    if len(frame.ticks) and frame.ticks[-1] >= hour:
+        one = summarise(frame, [hour])
+        zeros = zeros_before(one, frame)
+        for part in ([] if zeros is None else _untold(zeros, before)) + [one]:
+            yield int(frame.ticks[-1]), part
+
+
+def as_stored(query: Query, source: Source) -> Sheets | None:
+    """The source, if it has sheets, and values as they were stored are all that the question asks."""
+    stored = query.metric.kind in (Kind.GAUGE, Kind.STATE) and query.ratio is None and not query.total
+    return source if stored and isinstance(source, Sheets) else None
 
 
 def _untold(zeros: Summaries, parts: Sequence[Summaries]) -> list[Summaries]:

@@ -148,19 +148,13 @@ def _from_samples(
 
 def _through(query: Query, source: Source, bins: Bins | None, length_ms: int) -> Iterator[tuple[int, Block]]:
     """(start, block) of pieces that the cache holds, oldest first."""
-    sheets = _plain(query, source)
+    sheets = hours.as_stored(query, source)
     if sheets is None or bins is None or length_ms < HOUR_MS:
         yield from _blocks(query, source, _ranges(query, bins, length_ms, shared=True), bins, CACHED)
         return
     for low, high in _ranges(query, bins, TOGETHER * length_ms, shared=True):
         for start, _, sheet in _sheets(replace(query, start_ms=low, end_ms=high), sheets, length_ms):
             yield start, plain(query, sheet)
-
-
-def _plain(query: Query, source: Source) -> Sheets | None:
-    """The source, if it has sheets, and values as they were stored are all that the question asks."""
-    stored = query.metric.kind in (Kind.GAUGE, Kind.STATE) and query.ratio is None and not query.total
-    return source if stored and isinstance(source, Sheets) else None
 
 
 def _sheets(query: Query, sheets: Sheets, length_ms: int) -> Iterator[tuple[int, int, Sheet]]:
@@ -200,7 +194,7 @@ def _by_hours(query: Query, source: Source, bins: Bins, length_ms: int, keeper: 
 
 def _hourly(query: Query, source: Source, bins: Bins, length_ms: int) -> Iterator[tuple[int, int, Binned]]:
     """(start, end, bins) of each hour of the range, read at once."""
-    sheets = _plain(query, source)
+    sheets = hours.as_stored(query, source)
     if sheets is not None:
         for start, end, sheet in _sheets(query, sheets, length_ms):
             for low, high in cut(start, end, HOUR_MS):

@@ -9,7 +9,7 @@ import numpy as np
 
 from telemetry import catalog
 from telemetry.counters import alike, bad_steps, trailing_increase
-from telemetry.frame import Floats, Frame, Ints, together
+from telemetry.frame import Floats, Frame, Ints, Sheet, together
 from telemetry.model import Kind, Series
 
 HOUR_MS = 3_600_000
@@ -139,6 +139,36 @@ def standing(series: Sequence[Series], hour: int, count: Floats) -> Summaries:
     return Summaries(
         np.array([hour], dtype=np.int64), tuple(series), count, none, none, none, none, none * np.nan, none, none
     )
+
+
+def levels(sheet: Sheet, hour: int) -> Summaries:
+    """What values alone tell of an hour of gauges and states: `summarise` without gain and seconds, which are NaN."""
+    shape = (len(sheet.series), 1)
+    found = Summaries(
+        np.array([hour], np.int64), sheet.series, np.zeros(shape), *(np.full(shape, np.nan) for _ in range(7))
+    )
+    low, high = np.searchsorted(sheet.ticks, (hour, hour + HOUR_MS)).tolist()
+    values = sheet.values[:, low:high]
+    if low == high:
+        return found
+    with np.errstate(invalid="ignore", over="ignore"):  # sums of infinite values are unknown
+        known = ~np.isnan(values.min(axis=1))
+        if known.all():
+            _level(found, slice(None), values)
+            return found
+        for row, one in enumerate(values):
+            own = one if known[row] else one[~np.isnan(one)]
+            if len(own):
+                _level(found, slice(row, row + 1), own[np.newaxis])
+    return found
+
+
+def _level(found: Summaries, rows: slice, values: Floats) -> None:
+    """Fill in rows that have a number at each of their samples."""
+    found.count[rows, 0] = values.shape[1]
+    found.first[rows, 0], found.last[rows, 0] = values[:, 0], values[:, -1]
+    found.minimum[rows, 0], found.maximum[rows, 0] = values.min(axis=1), values.max(axis=1)
+    found.total[rows, 0] = values.sum(axis=1)
 
 
 def _is_counter(series: Series) -> bool:

@@ -265,3 +265,52 @@ def test_a_frame_does_not_change_when_rows_come_later() -> None:
     add(window, "a", 2000, {A_TOKENS: 2})
     frame.values[0, 0] = 77.0
     assert rows(window) == {A_TOKENS: [1, 2]}
+
+
+def same_as_frame(window: Window, *metrics: str, **limits: object) -> None:
+    sheet, frame = (ask(metrics, **limits) for ask in (window.sheet, window.frame))  # type: ignore[operator]
+    assert (sheet.series, sheet.ticks.tolist()) == (frame.series, frame.ticks.tolist())
+    np.testing.assert_array_equal(sheet.values, frame.values)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 12), st.sampled_from((1, 1, 1, 2))), max_size=60),
+    st.integers(0, 6),
+    st.integers(4, 12),
+)
+def test_a_sheet_has_the_values_of_a_frame(read: list[tuple[str, int, int]], first: int, last: int) -> None:
+    """Rows in any order, of two layouts, some of which lack what is asked for."""
+    window = Window(60_000)
+    for target, second, series in read:
+        named = {Series(target, RUNNING): float(second), Series(target, TOKENS): second + 0.1}
+        add(window, target, second * 1000, dict(list(named.items())[:series]))
+    same_as_frame(window, RUNNING, start_ms=first * 1000, end_ms=last * 1000)
+    same_as_frame(window, RUNNING, TOKENS, start_ms=first * 1000, end_ms=last * 1000, targets=["a", "c"])
+
+
+@pytest.mark.parametrize("missed", [None, 7, BLOCK_ROWS - 1, BLOCK_ROWS + 3])
+def test_a_sheet_of_many_blocks(missed: int | None) -> None:
+    """missed: a row that one of two targets lacks, after which its blocks are others."""
+    window = Window(10_000_000)
+    many = [Series("a", RUNNING, (("engine", str(number)),)) for number in range(6)]
+    for number in range(2 * BLOCK_ROWS + 20):
+        add(window, "a", 1000 * number, {one: number * place + 0.1 for place, one in enumerate(many)})
+        if number != missed:
+            add(window, "b", 1000 * number, {B_TOKENS: 0, Series("b", RUNNING): number / 3})
+    blocks = window._blocks
+    shared = [mine.ticks is other.ticks for mine, other in zip(blocks["a"], blocks["b"], strict=False)]
+    alike = [missed is None or missed >= BLOCK_ROWS, missed is None, False]
+    assert shared == alike, "full blocks share the ticks that are the same"
+    for start, end in ((0, 10**9), (5000, 1000 * BLOCK_ROWS + 9000), (1000 * BLOCK_ROWS, 1000 * BLOCK_ROWS + 9000)):
+        same_as_frame(window, RUNNING, start_ms=start, end_ms=end)
+        same_as_frame(window, RUNNING, start_ms=start, end_ms=end, targets=["b"])
+    assert window.sheet([RUNNING], start_ms=5, end_ms=6).values.shape == (0, 0)
+
+
+def test_targets_that_are_read_at_other_instants_make_one_sheet() -> None:
+    window = Window(60_000)
+    for number in range(4):
+        add(window, "a", 1000 * number, {A_RUNNING: number})
+        add(window, "b", 1000 * number + 500 * (number == 2), {Series("b", RUNNING): number})
+    same_as_frame(window, RUNNING, start_ms=0, end_ms=9000)
+    assert window.sheet([RUNNING], start_ms=0, end_ms=9000).ticks.tolist() == [0, 1000, 2000, 2500, 3000]

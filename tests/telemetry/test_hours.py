@@ -9,11 +9,12 @@ import pytest
 
 from telemetry import far, hours
 from telemetry.catalog import gpu
+from telemetry.frame import Frame
 from telemetry.grid import MEASURES
 from telemetry.model import Series
 from telemetry.summary import HOUR_MS, Summaries
 from tests.telemetry.hours import FIRST_MS, PER_HOUR, frame, question
-from tests.telemetry.sources import Memory
+from tests.telemetry.sources import InSheets, Memory
 
 A, B = (Series(target, gpu.GPU_POWER.name, (("gpu", "0"),)) for target in "ab")
 
@@ -70,3 +71,33 @@ def test_nothing_is_asked_again_while_nothing_is_sealed() -> None:
     source.open = []
     assert hours.complete(query, source, found, edition).summaries.hours.tolist()[-1] == FIRST_MS + 2 * HOUR_MS
     assert source.asked == 3, "the last hour was sealed meanwhile"
+
+
+class InSheetsAlone(InSheets):
+    """One whose frames nobody needs."""
+
+    def frame(
+        self, metrics: Collection[str], start_ms: int, end_ms: int, targets: Collection[str] | None = None
+    ) -> Frame:
+        assert self.given, "no frame is asked for"
+        return super().frame(metrics, start_ms, end_ms, targets)
+
+
+@pytest.mark.parametrize("total", [False, True])
+def test_open_hours_of_gauges_are_read_in_sheets(*, total: bool) -> None:
+    rows = {
+        A: [100.0 + place for place in range(3 * PER_HOUR - 40)],
+        B: [None if place % 7 else 50.0 + place for place in range(3 * PER_HOUR - 40)],
+    }
+    open_hours = [FIRST_MS + HOUR_MS, FIRST_MS + 2 * HOUR_MS]
+    query = question(gpu.GPU_POWER, 0, 2, total=total)
+    plain = Memory(frame(rows), unsealed=open_hours)
+    source = InSheets(frame(rows), unsealed=open_hours) if total else InSheetsAlone(frame(rows), unsealed=open_hours)
+    mine, right = (hours.complete(query, one, hours.sealed(query, one)) for one in (source, plain))
+    assert source.given == ([] if total else [[(hour, hour + HOUR_MS - 1)] for hour in open_hours])
+    assert mine.until_ms == right.until_ms == FIRST_MS + (3 * PER_HOUR - 41) * 10_000
+    for one, other in zip(
+        *(far.answer(query, known.summaries, known.until_ms) for known in (mine, right)), strict=True
+    ):
+        for name in ("t_ms", "minimum", "maximum", "mean", "last"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(other, name))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from telemetry import summary
-from telemetry.frame import Frame
+from telemetry.frame import Frame, Sheet
 from telemetry.summary import HOUR_MS, Summaries, hour_of, lead_ms, summarise
 from tests.telemetry.frames import Numbers, numbers, series, table
 
@@ -180,3 +180,27 @@ def test_which_rows_are_worked_out_together() -> None:
     frame.at_ms[3, 2] += 600
     assert summary._even(frame, [0, 3]) == {0}
     assert summary._even(table({}, at_s=[]), []) == set()
+
+
+@given(
+    st.lists(st.lists(st.none() | st.floats(-1e9, 1e9), min_size=300, max_size=300), min_size=1, max_size=3),
+    st.booleans(),
+)
+def test_values_alone_say_the_same_to_the_last_bit(rows: list[list[float | None]], even: bool) -> None:
+    """In an hour that begins with the hundredth; even: none is missing."""
+    named = {
+        series("gpu_power_watts", f"n{place}", gpu="0"): [number or 0.25 for number in row] if even else row
+        for place, row in enumerate(rows)
+    }
+    frame = table(named, at_s=[BEGIN + second for second in range(-100, 200)])  # type: ignore[arg-type]
+    full, found = summarise(frame, [FIRST]), summary.levels(Sheet(frame.ticks, frame.series, frame.values), FIRST)
+    assert (found.hours.tolist(), found.series) == (full.hours.tolist(), full.series)
+    for name in COLUMNS[:6]:
+        np.testing.assert_array_equal(getattr(found, name), getattr(full, name), err_msg=name)
+    assert np.isnan(found.gain).all()
+    assert np.isnan(found.seconds).all()
+
+
+def test_values_alone_of_an_hour_without_samples() -> None:
+    frame = table({GAUGE: [1.0, 2.0]}, at_s=[BEGIN - 2, BEGIN - 1])
+    assert columns(summary.levels(Sheet(frame.ticks, frame.series, frame.values), FIRST)) == [0, *[None] * 7]
