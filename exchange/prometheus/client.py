@@ -81,7 +81,9 @@ class Source:
     def series(self, matcher: str, start_ms: int, end_ms: int) -> list[dict[str, str]]:
         """Label sets of the series that have samples in the range, as far as the server's index tells."""
         found = self._ask(lambda: self._client.get_series(_date(start_ms), _date(end_ms), params={"match[]": matcher}))
-        return [dict(labels) for labels in found]
+        if not all(map(_are_labels, found)):
+            raise self._no_answer()
+        return found
 
     def raw(self, selector: str, start_ms: int, end_ms: int) -> list[Samples]:
         """Samples of start ≤ t < end as they were scraped, with their own times; a range of at most SLICE_MS.
@@ -107,13 +109,18 @@ class Source:
             raise SourceError(f"{self.name}: {error}") from error
         except PrometheusApiClientException as error:
             raise SourceError(f"{self.name}: {_sentence(str(error))}") from None
-        except (requests.JSONDecodeError, KeyError, TypeError, UnicodeDecodeError):
-            raise SourceError(f"{self.name}: this is no answer of a Prometheus") from None
+        except requests.JSONDecodeError:
+            raise self._no_answer() from None
         except requests.RequestException as error:
             raise SourceError(f"{self.name}: {_cause(error)}") from None
+        except (KeyError, TypeError, ValueError, RecursionError):
+            raise self._no_answer() from None
         if not isinstance(found, list):
-            raise SourceError(f"{self.name}: this is no answer of a Prometheus")
+            raise self._no_answer()
         return found
+
+    def _no_answer(self) -> SourceError:
+        return SourceError(f"{self.name}: this is no answer of a Prometheus")
 
 
 def spans(start_ms: int, end_ms: int, step_ms: int) -> Iterator[tuple[int, int]]:
@@ -143,10 +150,16 @@ def _date(t_ms: int) -> datetime:
     return datetime.fromtimestamp(t_ms // 1000, UTC)
 
 
+def _are_labels(entry: Any) -> bool:
+    return isinstance(entry, dict) and all(isinstance(value, str) for value in entry.values())
+
+
 def _samples(entry: Any) -> Samples:
     try:
         pairs = entry["values"]
-        labels = {str(name): str(value) for name, value in entry["metric"].items()}
+        labels = dict(entry["metric"])
+        if not _are_labels(labels):
+            raise TypeError
         t_ms = np.array([round(float(at) * 1000) for at, _ in pairs], dtype=np.int64)
         values = np.array([np.nan if value is None else float(value) for _, value in pairs], dtype=np.float64)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
@@ -174,7 +187,7 @@ def _told(quoted_body: str) -> str:
     try:
         body = json.loads(ast.literal_eval(quoted_body))
         return str(body["error"])
-    except (ValueError, SyntaxError, KeyError, TypeError):
+    except (ValueError, SyntaxError, KeyError, TypeError, RecursionError, MemoryError):
         return ""
 
 

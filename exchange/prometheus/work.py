@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+import numpy as np
+
 from exchange.prometheus.client import SLICE_MS, Samples, Source, quoted, selector
 from exchange.prometheus.fit import Ends, Fit, fitted
 from exchange.prometheus.hours import MakeUnwrapper, Merged, Reader, merged
@@ -71,7 +73,8 @@ def counted(source: Source, scrape: Scrape, wanted: Range) -> dict[int, int]:
         names = everything[first : first + AT_ONCE]
         terms = (f"(sum(count_over_time({_selector(scrape, [name])}[1h] offset 1ms)) or vector(0))" for name in names)
         for samples in source.stepped(" + ".join(terms), wanted.start + HOUR_MS, wanted.end, HOUR_MS // 1000):
-            for at, count in zip(samples.t_ms.tolist(), samples.values.tolist(), strict=True):
+            known = np.isfinite(samples.values)
+            for at, count in zip(samples.t_ms[known].tolist(), samples.values[known].tolist(), strict=True):
                 found[at - HOUR_MS] += round(count)
     return {hour: count for hour, count in sorted(found.items()) if count}
 
@@ -143,7 +146,7 @@ class _Target:
         return Reader(scrape, self._ask, self._unwrapper(self._target, before.counters), pages)
 
     def _ask(self, scrape: Scrape, start: int, end: int) -> Sequence[Samples]:
-        return self._source.raw(_selector(scrape, scrape.names), start, end)
+        return [one for one in self._source.raw(_selector(scrape, scrape.names), start, end) if NAME in one.labels]
 
     def _imported(self, hour: int, found: Merged, readers: Sequence[Reader]) -> ImportedHour:
         facts = {name: value for reader in readers for name, value in reader.facts.items()}

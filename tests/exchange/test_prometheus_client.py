@@ -75,6 +75,13 @@ def test_series_of_the_index(server: Server, source: Source) -> None:
     assert (path, query) == ("/api/v1/series", {"match[]": ["{x}"], "start": ["1.0"], "end": ["2.0"]})
 
 
+@pytest.mark.parametrize("entry", [7, None, "ab", [["__name__", "a"]], {"__name__": 5}, {"__name__": "a", "job": None}])
+def test_label_sets_that_are_none(server: Server, source: Source, entry: object) -> None:
+    server.answer = said(200, {"status": "success", "data": [{"__name__": "a"}, entry]})
+    with pytest.raises(SourceError, match="this is no answer of a Prometheus"):
+        source.series("{x}", 1_000, 2_000)
+
+
 @pytest.mark.parametrize(
     ("answer", "sentence"),
     [
@@ -92,6 +99,10 @@ def test_series_of_the_index(server: Server, source: Source) -> None:
         (result({"metric": {}, "values": [[1, "x"]]}), "the answer holds something that is no sample"),
         (result({"metric": {}}), "the answer holds something that is no sample"),
         (result(7), "the answer holds something that is no sample"),
+        (result({"metric": {"__name__": 5}, "values": []}), "the answer holds something that is no sample"),
+        (said(200, b"[" * 100_000), "this is no answer of a Prometheus"),
+        (said(200, b"9" * 5_000), "this is no answer of a Prometheus"),
+        (said(422, b"[" * 100_000), "status 422"),
     ],
 )
 def test_what_is_wrong_is_a_sentence(server: Server, source: Source, answer: Answer, sentence: str) -> None:
