@@ -106,7 +106,7 @@ def lay_out(
 
 def least(values: Floats, axis: int = -1) -> Floats:
     """Smallest known value along an axis, NaN where there is none."""
-    if values.shape[axis] < FEW:
+    if values.ndim > 1 and values.shape[axis] < FEW:
         return _by_column(np.fmin, values, axis)
     folded: Floats = np.fmin.reduce(values, axis, keepdims=True).squeeze(axis)
     return folded
@@ -114,7 +114,7 @@ def least(values: Floats, axis: int = -1) -> Floats:
 
 def largest(values: Floats, axis: int = -1) -> Floats:
     """Largest known value along an axis, NaN where there is none."""
-    if values.shape[axis] < FEW:
+    if values.ndim > 1 and values.shape[axis] < FEW:
         return _by_column(np.fmax, values, axis)
     folded: Floats = np.fmax.reduce(values, axis, keepdims=True).squeeze(axis)
     return folded
@@ -122,7 +122,7 @@ def largest(values: Floats, axis: int = -1) -> Floats:
 
 def summed(values: Floats) -> Floats:
     """Sum of what is known along the last axis, 0 where there is nothing."""
-    if values.shape[-1] < FEW:
+    if values.ndim > 1 and values.shape[-1] < FEW:
         return _by_column(np.add, np.where(np.isnan(values), 0.0, values), -1)
     return np.asarray(np.nansum(values, axis=-1))
 
