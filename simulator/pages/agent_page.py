@@ -14,8 +14,6 @@ from simulator.pages.clocks import Clocks
 from simulator.world import World
 
 WORD = 4
-WRAP_JOULES = 2**32 / 1000
-"""The firmware counts energy by rail in 32-bit millijoules; the agent goes on counting over that while it lives."""
 
 
 def extras(world: World, node: int, instant: Instant, clocks: Clocks) -> dict[str, float]:
@@ -39,10 +37,9 @@ def extras(world: World, node: int, instant: Instant, clocks: Clocks) -> dict[st
 
 
 def energy(values: Mapping[str, Floats], meter: str, node: int, share: float = 1.0) -> float:
-    """A rail's joules as its agent tells them: the firmware's number when the agent began, and all since. Never falls
-    while the agent lives. share: of the meter that the rail has."""
-    met = share * float(values[f"{meter}_met"][node])
-    return met % WRAP_JOULES + share * float(values[meter][node]) - met
+    """A rail's joules as its agent tells them: all since the agent began, over the firmware's wraps. share: of the meter
+    that the rail has."""
+    return share * float(values[meter][node] - values[f"{meter}_met"][node])
 
 
 @dataclass(frozen=True)
