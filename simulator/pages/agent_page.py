@@ -37,8 +37,8 @@ def extras(world: World, node: int, instant: Instant, clocks: Clocks) -> dict[st
 
 
 def energy(values: Mapping[str, Floats], meter: str, node: int, share: float = 1.0) -> float:
-    """A rail's joules as its agent tells them: all since the agent began, over the firmware's wraps. share: of the meter
-    that the rail has."""
+    """A rail's joules as its agent tells them: all since it began, over the firmware's wraps. share: of the meter that
+    the rail has."""
     return share * float(values[meter][node] - values[f"{meter}_met"][node])
 
 
