@@ -96,6 +96,15 @@ def origin_allowed(origin: str | None, fetch_site: str | None, host: str) -> boo
     return parts.scheme in ("http", "https") and parts.netloc.lower() == host.lower()
 
 
+PAGE, API = "page", "API"
+"""Who gives an order, where it does not say so itself."""
+
+
+def asker(origin: str | None, fetch_site: str | None) -> str:
+    """By which way an order came: a page's has a header (`Origin`, `Sec-Fetch-Site`) that a script does not send."""
+    return API if origin is None and fetch_site is None else PAGE
+
+
 def session_value(token: str) -> str:
     """What the cookie carries in the token's place: it cannot be turned back into the token."""
     return hmac.new(token.encode(), b"tachograph web session", hashlib.sha256).hexdigest()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from flask import Blueprint, Response, request
 
 from alerts.defaults import Tables
@@ -10,7 +12,7 @@ from dashboard.api import evidence_answers as evidence
 from dashboard.api import rule_answers as rules
 from dashboard.api import rule_limits
 from dashboard.api.routes import answer, arguments
-from dashboard.security import refusal
+from dashboard.security import asker, refusal
 from dashboard.sources import Sources
 
 BODY_CAP_BYTES = 64 * 1024
@@ -55,7 +57,7 @@ def register(routes: Blueprint, sources: Sources, file: Tables) -> None:
     def command_alerts() -> Response:
         if refused := _refused():
             return refused
-        found, status = answers.order(sources, file, request.get_json())
+        found, status = answers.order(sources, file, _signed(request.get_json()))
         return answer(found, status)
 
     @routes.get("/alerts/commands/<int:number>")
@@ -112,6 +114,13 @@ def _file(response: Response, number: int, form: str) -> Response:
     """A file to save."""
     response.headers["Content-Disposition"] = f'attachment; filename="alert-{number}.{form}"'
     return response
+
+
+def _signed(given: Any) -> Any:
+    """An order with who gives it: as it says, else whether it came from a page."""
+    if not isinstance(given, dict) or given.get("by") is not None:
+        return given
+    return {**given, "by": asker(request.headers.get("Origin"), request.headers.get("Sec-Fetch-Site"))}
 
 
 def _refused() -> Response | None:

@@ -113,7 +113,7 @@ def doing(alert: Answer, now_ms: int) -> Component:
     if alert["acknowledged"] is None:
         seen: list[Content] = [forms.acknowledge(alert)]
     else:
-        who = f" by {alert['acknowledged_by']}" if alert["acknowledged_by"] else ""
+        who = words.by(alert["acknowledged_by"])
         seen = [html.Span([f"acknowledged{who}, ", instant(alert["acknowledged"])], className="note")]
     quiet = [] if alert["state"] == "silenced" else [forms.quieten(alert, now_ms)]
     return html.Div([*seen, *quiet], className="orders")

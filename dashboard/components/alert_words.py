@@ -117,12 +117,20 @@ def runbook(rule: Answer) -> list[Component]:
     return [html.A("Runbook", href=rule["runbook"])] if rule["runbook"].startswith("https://") else []
 
 
+WAYS = {"": "", "page": " on the page", "API": " through the API", "command line": " on the command line"}
+"""Who did something, where no name is known: by which way."""
+
+
+def by(who: str) -> str:
+    """Who did something, as it stands behind what was done."""
+    return WAYS.get(who, f" by {who}")
+
+
 def hidden(silence: Answer) -> Component:
     """Until when nobody is told, who wanted that, and why."""
-    who = f" by {silence['by']}" if silence["by"] else ""
     why = f": {silence['comment']}" if silence["comment"] else ""
     when = [f"Silenced {weekly(silence)}"] if weekly(silence) else ["Silenced until ", instant(silence["end"])]
-    return html.P([*when, f"{who}{why}"], className="note")
+    return html.P([*when, f"{by(silence['by'])}{why}"], className="note")
 
 
 def about(silence: Answer) -> str:

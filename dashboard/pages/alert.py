@@ -114,7 +114,7 @@ def times(alert: Answer, now_ms: int) -> list[tuple[str, Content]]:
     if alert["why_ended"]:
         found.append(("Ended because", alert["why_ended"]))
     if alert["acknowledged"] is not None:
-        who = f" by {alert['acknowledged_by']}" if alert["acknowledged_by"] else ""
+        who = words.by(alert["acknowledged_by"])
         found.append(("Acknowledged", html.Span([words.instant(alert["acknowledged"]), who])))
     found.append(("Rule", dcc.Link(alert["rule"], href=f"/alerts#rule-{alert['rule']}")))
     if alert["deployment"]:

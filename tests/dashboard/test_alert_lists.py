@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from alerts.defaults import defaults
 from dashboard import alert_steps
 from dashboard.components import alert_channels, alert_rules, alert_words
@@ -105,6 +107,8 @@ def test_a_card_says_since_when_and_how_it_stands() -> None:
     assert "fires, acknowledged" in text(seen)
     assert "acknowledged by ann," in text(seen)
     assert 'data-alert-order="acknowledge"' not in render(seen)
+    page = lists.card(alert(1, state="acknowledged", acknowledged=NOW, acknowledged_by="page"), (), NOW)
+    assert "acknowledged on the page," in text(page)
     nobody = lists.card(alert(1, state="acknowledged", acknowledged=NOW), (), NOW)
     assert "acknowledged," in text(nobody)
     quiet = lists.card(alert(1, state="silenced"), (), NOW)
@@ -223,3 +227,17 @@ def test_a_silence_of_an_alert_is_about_its_rule_and_its_node() -> None:
     assert f'name="end_ms" data-as="minutes" data-base="{NOW}"' in html
     assert '<option value="60" selected>1 h</option>' in html
     assert 'name="node"' not in render(forms.quieten(alert(4, key=[]), NOW))
+
+
+@pytest.mark.parametrize(
+    ("who", "told"),
+    [
+        ("", ""),
+        ("page", " on the page"),
+        ("API", " through the API"),
+        ("command line", " on the command line"),
+        ("ann", " by ann"),
+    ],
+)
+def test_who_did_something_is_said_as_name_or_way(who: str, told: str) -> None:
+    assert alert_words.by(who) == told

@@ -184,11 +184,30 @@ def test_people_acknowledge_silence_and_change_rules(world: World, web: Web) -> 
     assert (rules["gpu_hot"]["for"], rules["gpu_hot"]["origins"]["for"]) == ("5s", "page")
     assert rules["mine"]["title"] == "Mine"
     assert [(one["rule"], one["by"], one["before"], one["table"]) for one in web.get("rules/log")["changes"]] == [
-        ("mine", "", None, MINE),
+        ("mine", "API", None, MINE),
         ("gpu_hot", "bob", None, {"for": "5s"}),
     ]
     changed = {one["id"]: one for one in web.get("alerts")["alerts"]}
     assert (changed[5]["state"], changed[5]["why_ended"]) == ("resolved", "the rule was changed")
+
+
+@pytest.mark.parametrize(
+    ("headers", "named", "by"),
+    [
+        ({}, {}, "API"),
+        ({"Origin": "http://localhost"}, {}, "page"),
+        ({"Sec-Fetch-Site": "same-origin"}, {}, "page"),
+        ({"Sec-Fetch-Site": "same-origin"}, {"by": "ann"}, "ann"),
+        ({}, {"by": "ann"}, "ann"),
+    ],
+)
+def test_who_gave_an_order(world: World, web: Web, headers: dict[str, str], named: dict[str, str], by: str) -> None:
+    """A name that is given, else the way by which the order came."""
+    body = {"kind": "acknowledge", "alert": FAR.id, **named}
+    with collecting(world):
+        answer = web.client.post("/api/v1/alerts/commands", json=body, headers=headers)
+        assert answer.status_code == 200, answer.text
+    assert web.get("alerts/5")["alert"]["acknowledged_by"] == by
 
 
 MINE = {"title": "Mine", "place": "gpu", "when": "gpu_power_watts > 100 W", "severity": "info"}
