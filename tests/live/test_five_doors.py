@@ -1,4 +1,4 @@
-"""One number, every door, on the running demo: page text, /latest, /series and the store agree after one formatter.
+"""One number, every door, on the running demo: pages, /latest, /series, CSV and the store agree after one formatter.
 
 An alert's value is held to the other doors at its tick. Doors to come join as functions of a question beside
 `through_series` and `through_store`, or as something asked in `Demo.moment` where they know only now.
@@ -28,6 +28,7 @@ from telemetry.near import answer
 from telemetry.query import Line, Query
 from tests.browser.conftest import CHROMIUM, FLAGS
 from tests.live.demo import INTERVAL_S, Demo, Drawn, Entry, Moment, running
+from tests.live.files import Labels, of_answer, of_file
 from tests.live.runs import NUMBERS, compare_runs
 from tests.web.test_five_doors import CELLS
 
@@ -47,7 +48,7 @@ SCOPES = {
 TEXTS = """() => Object.fromEntries([...document.querySelectorAll("main [data-cell]")].map(
     (place) => [place.dataset.cell, place.textContent.replaceAll("\u00a0", " ").trim()]))"""
 
-Labels = tuple[tuple[str, str], ...]
+
 Lines = dict[Labels, dict[str, list[float | None]]]
 
 
@@ -92,9 +93,14 @@ def deployments(demo: Demo) -> list[str]:
     return [one["name"] for one in demo.get("status")["deployments"]]
 
 
+def parameters(asked: Question) -> dict[str, object]:
+    """Those that the API and files share."""
+    query: dict[str, object] = {"metric": asked.metric.name, "start": asked.start, "end": asked.moment.tick}
+    return query | {**asked.scope, "total": int(asked.total), "quantile": asked.quantile}
+
+
 def through_series(demo: Demo, asked: Question) -> Lines:
-    query = {"metric": asked.metric.name, "start": asked.start, "end": asked.moment.tick, "points": asked.points}
-    query |= {**asked.scope, "total": int(asked.total), "quantile": asked.quantile}
+    query = parameters(asked) | {"points": asked.points}
     told = demo.get(f"series?{urlencode(query)}")["series"]
     return {labels(one["labels"]): {key: one[key] for key in ("t", *VALUES) if key in one} for one in told}
 
@@ -146,6 +152,21 @@ def compare_histories(asked: Question, api: Lines, stored: Lines) -> None:
             assert all(map(same, values, ours[key])), (asked, line, key)
             if key != "t":
                 assert [asked.shown(one) for one in values] == [asked.shown(one) for one in ours[key]]
+
+
+def compare_files(demo: Demo, asked: Question, api: Lines) -> int:
+    """Values of a file that were compared: every sample where the API gives samples, else the same bins."""
+    whole = any("v" in line for line in api.values())
+    filed = of_file(demo.url, parameters(asked) | ({"raw": 1} if whole else {"points": asked.points}))
+    told, compared = of_answer(api), 0
+    assert filed.keys() == told.keys(), asked
+    for line, lists in told.items():
+        for key, values in lists.items():
+            mine = filed[line][key]
+            assert mine.keys() == values.keys(), (asked, line, key)
+            assert all(same(value, mine[at]) for at, value in values.items()), (asked, line, key)
+            compared += len(values)
+    return compared
 
 
 def of_now(asked: Question, line: Labels) -> list[Entry]:
@@ -257,15 +278,20 @@ def test_two_hundred_questions(tmp_path: Path) -> None:
         moments = moments_of(demo)
         for moment in moments:
             assert moment.drawn is None or set(KEY_OF.values()) <= set(moment.drawn)
-        counts = [0, 0]
+        counts, filed = [0, 0], 0
         for _ in range(QUESTIONS):
             asked = draw(dice, demo, moments)
-            compare_histories(asked, through_series(demo, asked), through_store(demo, asked, asked.points))
+            api = through_series(demo, asked)
+            compare_histories(asked, api, through_store(demo, asked, asked.points))
+            filed += compare_files(demo, asked, api)
             compared = compare_now(asked, through_store(demo, asked, None))
             counts = [old + new for old, new in zip(counts, compared, strict=True)]
         of_runs = compare_runs(demo, dice)
         assert compare_alerts(demo, tmp_path / "demo.db") == len(demo.nodes())
-    print(f"{len(moments)} moments, {counts[0]} values of /latest and {counts[1]} texts of pages compared")
+    print(
+        f"{len(moments)} moments, {counts[0]} values of /latest, {counts[1]} texts of pages, {filed} of files compared"
+    )
+    assert filed > 10 * QUESTIONS
     assert of_runs > NUMBERS / 4
     assert counts[0] > QUESTIONS
     assert counts[1] > QUESTIONS / 2
