@@ -99,11 +99,15 @@ class Sources:
         return self.tail if self.tail.loaded else FromStore(self.store)
 
     def frame(self, metrics: Wanted, start_ms: int, end_ms: int, targets: Collection[str] | None = None) -> Frame:
-        """History of start ≤ tick ≤ end, of these metrics or of series that pass a test: from the tail as far as that
-        reaches back, before that from the store.
+        """History of start ≤ tick ≤ end, of these metrics or of series that pass a test, on the ticks at which a target
+        of theirs was read: from the tail as far as that reaches back, before that from the store.
 
         They meet at a whole hour: the store has sealed it when the tail lets go of it, so that no row is read.
         """
+        return self._frame(metrics, start_ms, end_ms, targets).watched()
+
+    def _frame(self, metrics: Wanted, start_ms: int, end_ms: int, targets: Collection[str] | None) -> Frame:
+        """The same on all ticks that are there: the tail's are of all targets."""
         seam = self.seam()
         wanted = None if targets is None else list(targets)
         if seam is None or end_ms < seam[1]:

@@ -64,7 +64,7 @@ class Shared(Through):
         rows = sorted(row for name in metrics for row in self._rows.get(name, ()))
         if chosen is not None:
             rows = [row for row in rows if found.series[row].target in chosen]
-        return _read(found.take(rows).between(start_ms, end_ms))
+        return found.take(rows).between(start_ms, end_ms).watched()
 
     def samples(self, query: Query, start_ms: int, end_ms: int) -> list[Line]:
         """The stored series that one of our queries wants, on the ticks at which any of all targets was read."""
@@ -108,12 +108,3 @@ class Shared(Through):
         """Series of the hour, where it is sealed; else of a few seconds, since its samples would have to be read."""
         told = self.source.summaries(self._metrics, look_ms, look_ms, self._targets).series
         return len(told or self.source.frame(self._metrics, look_ms, look_ms + PROBE_MS, self._targets).series)
-
-
-def _read(frame: Frame) -> Frame:
-    """The ticks at which any target was read."""
-    read = ~np.isnan(frame.at_ms).all(axis=0)
-    if read.all():
-        return frame
-    kept = frame.values[:, read], frame.at_ms[:, read], frame.breaks[:, read]
-    return Frame(frame.ticks[read], frame.series, kept[0], kept[1], kept[2], frame.gap_ms)

@@ -149,7 +149,7 @@ class Window:
             found = sheet.laid(cuts, lambda series: self._plans.of(series, wanted)[0])
             if found is not None:
                 return found
-            frame = self.frame(metrics, start_ms=start_ms, end_ms=end_ms, targets=targets)
+            frame = self.frame(metrics, start_ms=start_ms, end_ms=end_ms, targets=targets).watched()
         return Sheet(frame.ticks, frame.series, frame.values)
 
     def frame(

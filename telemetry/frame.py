@@ -69,6 +69,15 @@ class Frame:
             self.gap_ms,
         )
 
+    def watched(self) -> Frame:
+        """The ticks at which any of its targets was read: those of others say nothing here."""
+        first = {series.target: row for row, series in reversed(list(enumerate(self.series)))}
+        read = ~np.isnan(self.at_ms[list(first.values())]).all(axis=0)
+        if read.all():
+            return self
+        kept = self.values[:, read], self.at_ms[:, read], self.breaks[:, read]
+        return Frame(self.ticks[read], self.series, kept[0], kept[1], kept[2], self.gap_ms)
+
 
 @dataclass(frozen=True)
 class Sheet:

@@ -31,6 +31,7 @@ from telemetry.summary import HOUR_MS
 START, STEP_S, COUNT = 1_796_000_400_000, 240, 55
 STEP_MS = STEP_S * 1000
 POWER = Series("n1", gpu.GPU_POWER.name, (("gpu", "0"),))
+ENGINE = Series("e", engine.REQUESTS_RUNNING.name, (("engine", "0"), ("model", "m")))
 TOKENS = Series("n1", engine.GENERATION_TOKENS.name, (("engine", "0"), ("model", "m")))
 END = START + (COUNT - 1) * STEP_MS
 
@@ -197,3 +198,33 @@ def compare(found: list[Line], watts: Floats, width: int) -> None:
         assert (low, high) == (inside.min(), inside.max())
         assert mean == pytest.approx(inside.mean(), rel=1e-9, abs=1e-6)
         assert low - 1e-6 <= mean <= high + 1e-6
+
+
+def test_ticks_of_others_are_none_of_a_question(tmp_path: Path) -> None:
+    """A node that is read every five seconds, 100 W and from second 32 on 200 W, beside an engine that is read every
+    second: where the numbers come from, there are as many, and the mean of a minute is of the node's own readings."""
+    second = [START + at * 1000 for at in range(60)]
+    with_store = open_store(str(tmp_path / "s.db"), writer=True, now_ms=START)
+    layouts = {name: with_store.layout(name, (one,)) for name, one in (("n1", POWER), ("e", ENGINE))}
+    rows = [Row(at, "e", at, layouts["e"], [1.0]) for at in second]
+    rows += [Row(at, "n1", at, layouts["n1"], [100.0 if at < second[32] else 200.0]) for at in second[::5]]
+    targets = [TargetRow(name, "node", "", 5000 if name == "n1" else 1000, "ok", "", 0, 0) for name in ("n1", "e")]
+    with_store.commit(Batch(rows=rows, targets=targets), second[-1])
+    tail = Tail(with_store)
+    found: list[list[float]] = []
+    for loaded in (False, True):
+        if loaded:
+            tail.follow()
+        sources = Sources(with_store, tail, lambda: second[-1])
+        assert (sources.seam() is not None) is loaded
+        for total in (False, True):
+            for metrics in ({POWER.metric}, lambda one: one == POWER):
+                assert sources.frame(metrics, second[0], second[-1]).ticks.tolist() == second[::5]
+            query = Query(gpu.GPU_POWER, second[0], second[-1], width_ms=60_000, total=total, slowest_ms=5000)
+            (line,) = reader.read(query, sources).lines
+            assert line.mean is not None
+            found.append(line.mean.tolist())
+        (sheet,) = (one for *_, one in sources.sheets([POWER.metric], [(second[0], second[-1])]))
+        assert sheet.ticks.tolist() == second[::5]
+    with_store.close()
+    assert found == [[(7 * 100.0 + 5 * 200.0) / 12]] * 4
