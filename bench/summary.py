@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from bench.speed.cost import best
-from dashboard.run_numbers import LiveReader
+from dashboard.live_reader import LiveReader
 from dashboard.sources import Sources
 from pipeline.tail import Tail
 from runs.reader import StoreReader

@@ -10,7 +10,8 @@ from typing import Any
 from dashboard import comparison_words as words
 from dashboard.api import parameters
 from dashboard.api.run_answers import known
-from dashboard.run_numbers import LIVE_MS, LiveReader, Numbers, RunNumbers
+from dashboard.live_reader import LiveReader
+from dashboard.run_numbers import LIVE_MS, Numbers, RunNumbers
 from dashboard.sources import Sources
 from pipeline import digest
 from runs.compare import arrivals, tables, verdict, work

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from dashboard.live_reader import LiveReader
 from dashboard.sources import Sources
 from pipeline.digest import EVENTS, FINGERPRINT, HEADLINE, SUMMARY, digest, headline
 from runs.entries import Section
 from runs.model import Run
-from runs.reader import StoreReader, Wanted
 from storage.errors import StoreError
-from telemetry.frame import Frame
-from telemetry.model import Series
 
 LIVE_MS = 10_000
 """How long the numbers of a run that goes on are shown before they are worked out anew; of a long one longer:"""
@@ -26,35 +24,6 @@ LONG_MS = 1_000
 MOST_KEPT = 16
 NOT_YET = "its numbers are worked out within half a minute of its end"
 Key = tuple[int, int, int | None, int | None]
-
-
-class LiveReader(StoreReader):
-    """The store, with the tail in front of it where samples are asked for."""
-
-    def __init__(self, sources: Sources) -> None:
-        super().__init__(sources.store)
-        self._sources = sources
-
-    def frame(self, wanted: Wanted, start_ms: int, end_ms: int, targets: Collection[str] | None = None) -> Frame:
-        """Samples of start ≤ tick ≤ end."""
-        return self._sources.frame(wanted, start_ms, end_ms, targets)
-
-    def still(
-        self, wanted: Wanted, start_ms: int, end_ms: int, targets: Collection[str] | None = None
-    ) -> Collection[Series]:
-        """Those that stood still in the hours that are sealed, and in the tail from there on."""
-        seam = self._sources.seam()
-        if seam is None or end_ms < seam[1]:
-            return super().still(wanted, start_ms, end_ms, targets)
-        tail = self._sources.tail
-        metrics = tail.metrics(wanted) if callable(wanted) else wanted
-        standing = tail.standing(metrics, start_ms if start_ms > seam[0] else seam[1], end_ms, targets)
-        if callable(wanted):
-            standing = {series: level for series, level in standing.items() if wanted(series)}
-        if start_ms > seam[0]:
-            return standing.keys()
-        before = self._stood(wanted, start_ms, seam[1] - 1, targets)
-        return {series for series, level in before.items() if standing.get(series) == level}
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from telemetry import ratios
 from telemetry.catalog import cluster
 from telemetry.frame import Frame, Sheet
 from telemetry.model import Series
-from telemetry.seam import joined
+from telemetry.seam import behind, joined
 from telemetry.summary import HOUR_MS, Summaries
 
 DEFAULT_STEP_MS = 1000
@@ -114,8 +114,12 @@ class Sources:
             return self.store.frame(metrics, wanted, start_ms, end_ms)
         if start_ms > seam[0]:
             return self._newest(metrics, start_ms, end_ms, targets)
-        before = self.store.frame(metrics, wanted, start_ms, seam[1] - 1)
-        return joined(before, self._newest(metrics, seam[1], end_ms, targets))
+        if callable(metrics):
+            before = self.store.frame(metrics, wanted, start_ms, seam[1] - 1)
+            return joined(before, self._newest(metrics, seam[1], end_ms, targets))
+        chosen = self.tail.choose(metrics, start_ms=seam[1], end_ms=end_ms, targets=targets)
+        before = self.store.frame(metrics, wanted, start_ms, seam[1] - 1, len(chosen.ticks))
+        return joined(before, self.tail.fill(chosen, behind(before, chosen.ticks, chosen.series)))
 
     def _newest(self, wanted: Wanted, start_ms: int, end_ms: int, targets: Collection[str] | None) -> Frame:
         """Of the tail."""

@@ -75,13 +75,6 @@ class Packed:
             return self._above[own, low:high] + self._base[own : own + 1]
         return (self._narrow if form == 1 else self._wide)[own, low:high]
 
-    def same(self, places: Sequence[int]) -> Floats:
-        """What each of these series is all through, NaN where it moves: float64[series]."""
-        constant = self._form[places] == 0
-        found = np.full(len(places), np.nan)
-        found[constant] = self._same[self._place[places][constant]]
-        return found
-
     def _of(self, form: int, own: npt.NDArray[np.integer], low: int, high: int) -> npt.NDArray[np.floating]:
         if form == 0:
             return self._same[own, np.newaxis]
@@ -134,13 +127,6 @@ class Block:
     def nbytes(self) -> int:
         """Bytes that the values take."""
         return self._values.nbytes
-
-    def same(self, places: Sequence[int]) -> Floats:
-        """What each of these series is all through, NaN where it moves: float64[series]."""
-        if isinstance(self._values, Packed):
-            return self._values.same(places)
-        rows = self._values[: self.used, places]
-        return np.where(np.asarray((rows == rows[0]).all(axis=0)), rows[0], np.nan)
 
     def read(self, places: Sequence[int], low: int, high: int) -> Floats:
         """Rows low ≤ row < high of the series at these places: float64[series, rows]."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from itertools import groupby
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from pipeline import sheet
 from pipeline.block import BLOCK_ROWS, Block
+from pipeline.plans import Newest, Plan, Plans
 from storage.intervals import Stretch, own_gaps
 from telemetry.counters import NOMINAL_PER_GAP, mark_steps
 from telemetry.frame import Floats, Frame, Ints, Sheet
@@ -19,33 +21,31 @@ from telemetry.model import Series
 DEFAULT_INTERVAL_MS = 1000
 
 
-Plan = tuple[list[int], dict[Series, int]]
-"""Where a layout holds some metrics, and the rows that they make in a frame."""
-
-MOST_PLANS = 4096
+Cut = list[tuple[Block, int, int]]
+"""Rows low ≤ row < high of blocks."""
 
 
-class Plans:
-    """Plans, worked out once per layout object and question.
+@dataclass(frozen=True)
+class Chosen:
+    """What a frame of these metrics is made of. picked: targets with their rows, and the wanted series in those, each
+    with its place among them. ticks: of the frame; even: whether each target was read at all of them."""
 
-    By identity, since hashing a layout of hundreds of series costs more than the work that is saved; an entry keeps
-    its layout alive, so that the identity is not given to another.
-    """
+    metrics: frozenset[str]
+    picked: Sequence[tuple[str, Cut, Mapping[Series, int]]]
+    ticks: Ints
+    even: bool
 
-    def __init__(self) -> None:
-        self._known: dict[tuple[int, frozenset[str]], tuple[tuple[Series, ...], Plan]] = {}
+    @cached_property
+    def series(self) -> tuple[Series, ...]:
+        """Of all targets."""
+        return tuple(one for _, _, rows in self.picked for one in rows)
 
-    def of(self, series: tuple[Series, ...], metrics: frozenset[str]) -> Plan:
-        """The plan for these metrics of a layout."""
-        known = self._known.get((id(series), metrics))
-        if known is not None:
-            return known[1]
-        places = [place for place, one in enumerate(series) if one.metric in metrics]
-        plan = (places, {series[place]: row for row, place in enumerate(places)})
-        if len(self._known) >= MOST_PLANS:
-            self._known.clear()
-        self._known[id(series), metrics] = (series, plan)
-        return plan
+    def blank(self) -> Frame:
+        """A frame for them, still to be filled."""
+        shape = (len(self.series), len(self.ticks))
+        return Frame(
+            self.ticks, self.series, np.empty(shape), np.empty(shape), np.zeros(shape, bool), np.empty(shape[0])
+        )
 
 
 class Window:
@@ -124,19 +124,17 @@ class Window:
             layouts = {id(block.series): block.series for blocks in self._blocks.values() for block in blocks}
         return frozenset(series.metric for layout in layouts.values() for series in layout if wanted(series))
 
-    def standing(
-        self, metrics: Collection[str], start_ms: int, end_ms: int, targets: Collection[str] | None = None
-    ) -> dict[Series, float]:
-        """Series of these metrics that were one and the same number at every reading from the last one at or before the
-        start up to the end, and that number. Not all, for they are judged by the block."""
-        wanted, found = frozenset(metrics), dict[Series, float]()
+    def newest(self, target: str, at_ms: int) -> Newest | None:
+        """The last row of a target up to an instant; None where none is in it."""
         with self._lock:
-            for target, blocks in self._blocks.items():
-                begin = max((one.first_tick for one in blocks if one.first_tick <= start_ms), default=None)
-                if begin is not None and (targets is None or target in targets):
-                    mine = [one for one in blocks if one.last_tick >= begin and one.first_tick <= end_ms]
-                    found |= _standing(mine, wanted, self._plans)
-        return found
+            begun = [one for one in self._blocks.get(target, ()) if one.first_tick <= at_ms]
+            rows = [(one, int(one.ticks[: one.used].searchsorted(at_ms, side="right")) - 1) for one in begun]
+            if not rows:
+                return None
+            block, row = max(rows, key=lambda one: int(one[0].ticks[one[1]]))
+            numbers = block.read(range(len(block.series)), row, row + 1)[:, 0].tolist()
+            places = self._plans.places(block.series)
+            return Newest(int(block.ticks[row]), float(block.at_ms[row]), places, numbers)
 
     def sheet(
         self, metrics: Collection[str], *, start_ms: float, end_ms: float, targets: Collection[str] | None = None
@@ -165,32 +163,40 @@ class Window:
 
         before: with the last of each target before the start, however old.
         """
+        with self._lock:
+            return self.fill(self.choose(metrics, start_ms=start_ms, end_ms=end_ms, targets=targets, before=before))
+
+    def choose(
+        self,
+        metrics: Collection[str],
+        *,
+        start_ms: float | None = None,
+        end_ms: float | None = None,
+        targets: Collection[str] | None = None,
+        before: bool = False,
+    ) -> Chosen:
+        """What `frame` would be made of."""
         wanted = frozenset(metrics)
         with self._lock:
-            chosen = [
-                (target, cut)
+            found = [
+                (target, cut, _pick(cut, wanted, self._plans))
                 for target, blocks in self._blocks.items()
                 if targets is None or target in targets
                 for cut in (_cut(blocks, start_ms, end_ms, before),)
                 if cut
             ]
-            frame = _assemble(chosen, wanted, self._intervals, self._plans)
+        read = [np.concatenate([block.ticks[low:high] for block, low, high in cut]) for _, cut, _ in found]
+        ticks = _union(read)
+        return Chosen(wanted, found, ticks, bool(read) and ticks is read[0])
+
+    def fill(self, chosen: Chosen, into: Frame | None = None) -> Frame:
+        """Samples that were chosen. into: a frame of their ticks, whose arrays are written; it has their series, and
+        maybe others."""
+        with self._lock:
+            frame = chosen.blank() if into is None else into
+            _assemble(chosen, frame, self._intervals, self._plans)
             _judge_gaps(frame, self._stretches)
-            return mark_steps(frame, [step for step in self._steps if step[0].metric in wanted])
-
-
-def _standing(blocks: Sequence[Block], metrics: frozenset[str], plans: Plans) -> dict[Series, float]:
-    """Series that are one and the same number in all of these blocks."""
-    found: dict[Series, float] | None = None
-    for _, some in groupby(blocks, key=lambda block: id(block.series)):
-        own = list(some)
-        places, rows = plans.of(own[0].series, metrics)
-        levels = np.array([block.same(places) for block in own])
-        stood = np.flatnonzero(np.asarray((levels == levels[0]).all(axis=0))).tolist()
-        names, values = list(rows), levels[0].tolist()
-        mine = {names[at]: values[at] for at in stood}
-        found = mine if found is None else {one: level for one, level in found.items() if mine.get(one) == level}
-    return found or {}
+            return mark_steps(frame, [step for step in self._steps if step[0].metric in chosen.metrics])
 
 
 def _judge_gaps(frame: Frame, stretches: Mapping[str, Sequence[Stretch]]) -> None:
@@ -204,9 +210,6 @@ def _judge_gaps(frame: Frame, stretches: Mapping[str, Sequence[Stretch]]) -> Non
             own = own_gaps(frame.ticks, float(frame.gap_ms[row]), inside)
             frame.gap_ms[row] = float(np.max(own))
             keep(frame, row, own)
-
-
-Cut = list[tuple[Block, int, int]]
 
 
 def _cut(blocks: list[Block], start_ms: float | None, end_ms: float | None, before: bool = False) -> Cut:
@@ -232,27 +235,51 @@ def _cut(blocks: list[Block], start_ms: float | None, end_ms: float | None, befo
     return cuts
 
 
-def _assemble(
-    chosen: list[tuple[str, Cut]], metrics: frozenset[str], intervals: Mapping[str, int], plans: Plans
-) -> Frame:
-    read = [np.concatenate([block.ticks[low:high] for block, low, high in cut]) for _, cut in chosen]
-    ticks = _union(read)
-    even = bool(read) and ticks is read[0]
-    picked = [(target, cut, _pick(cut, metrics, plans)) for target, cut in chosen]
-    series = tuple(one for _, _, rows in picked for one in rows)
-    values, at_ms = np.empty((len(series), len(ticks))), np.empty((len(series), len(ticks)))
-    gap_ms = np.empty(len(series))
+def _assemble(chosen: Chosen, into: Frame, intervals: Mapping[str, int], plans: Plans) -> None:
+    """Write what was chosen into a frame's arrays."""
     recorded = max(DEFAULT_INTERVAL_MS, min(intervals.values(), default=0))  # see `storage.history.gaps`
+    if len(into.series) > len(chosen.series):
+        into.values[:], into.at_ms[:] = np.nan, np.nan
     first = 0
-    for target, cut, rows in picked:
-        mine = slice(first, first + len(rows))
+    for target, cut, rows in chosen.picked:
+        at = range(first, first + len(rows)) if into.series is chosen.series else _rows_in(into, rows)
         first += len(rows)
-        gap_ms[mine] = NOMINAL_PER_GAP * intervals.get(target, recorded)
-        if rows and even and len({id(block.series) for block, _, _ in cut}) == 1:
-            _fill_evenly(cut, plans.of(cut[0][0].series, metrics)[0], values[mine], at_ms[mine])
-        elif rows:
-            _fill(cut, ticks, rows, lambda series: plans.of(series, metrics), values[mine], at_ms[mine])
-    return Frame(ticks, series, values, at_ms, np.zeros(values.shape, bool), gap_ms)
+        if not rows:
+            continue
+        low, high = min(at), max(at) + 1
+        if high - low == len(rows):
+            order = [one - low for one in at]
+            _fill_target(chosen, cut, rows, order, plans, into.values[low:high], into.at_ms[low:high])
+            into.gap_ms[low:high] = NOMINAL_PER_GAP * intervals.get(target, recorded)
+        else:
+            values, at_ms = np.empty((2, len(rows), len(into.ticks)))
+            _fill_target(chosen, cut, rows, range(len(rows)), plans, values, at_ms)
+            into.values[at], into.at_ms[at] = values, at_ms
+            into.gap_ms[at] = NOMINAL_PER_GAP * intervals.get(target, recorded)
+
+
+def _rows_in(frame: Frame, series: Iterable[Series]) -> list[int]:
+    """Rows of series that a frame has."""
+    return [row for one in series if (row := frame.row(one)) is not None]
+
+
+def _fill_target(
+    chosen: Chosen,
+    cut: Cut,
+    rows: Mapping[Series, int],
+    order: Sequence[int],
+    plans: Plans,
+    values: Floats,
+    at_ms: Floats,
+) -> None:
+    """Write one target's samples. order: the line of each of its rows."""
+    as_they_are = all(place == line for place, line in enumerate(order))
+    if chosen.even and len({id(block.series) for block, _, _ in cut}) == 1:
+        places = plans.of(cut[0][0].series, chosen.metrics)[0]
+        _fill_evenly(cut, places if as_they_are else [places[at] for at in np.argsort(order)], values, at_ms)
+        return
+    lines = rows if as_they_are else dict(zip(rows, order, strict=True))
+    _fill(cut, chosen.ticks, lines, lambda series: plans.of(series, chosen.metrics), values, at_ms)
 
 
 def _union(read: list[Ints]) -> Ints:

@@ -83,18 +83,24 @@ def furthest(
         for low, high in _spans(far, bridge):
             length = (high - low) * width_ms
             if length >= min(LASTING_MS, width_ms * values.shape[1] // 2):
-                found.append(_weighed(node, own, middle, (low, high), begin_ms, width_ms))
+                both = known[low:high]
+                found.append(
+                    _weighed(
+                        node, own[low:high][both], middle[low:high][both], (low, high), (len(own), begin_ms, width_ms)
+                    )
+                )
     return max(found, key=lambda one: one[0])[1] if found else None
 
 
 def _weighed(
-    node: str, own: Floats, middle: Floats, span: tuple[int, int], begin_ms: int, width_ms: int
+    node: str, own: Floats, middle: Floats, span: tuple[int, int], axis: tuple[int, int, int]
 ) -> tuple[float, Apart]:
+    """own, middle: of the bins of the span in which both are known. axis: bins, begin and width."""
     low, high = span
-    both = ~np.isnan(own[low:high]) & ~np.isnan(middle[low:high])
-    usual = float(middle[low:high][both].mean())
-    by = float(own[low:high][both].mean()) - usual
-    edge = _bridge(len(own), width_ms)
+    bins, begin_ms, width_ms = axis
+    usual = float(middle.sum()) / len(middle)
+    by = float(own.sum()) / len(own) - usual
+    edge = _bridge(bins, width_ms)
     apart = Apart(
         node,
         begin_ms + low * width_ms,
@@ -102,7 +108,7 @@ def _weighed(
         by,
         by / usual if usual else 0.0,
         low <= edge,
-        high >= len(own) - edge,
+        high >= bins - edge,
     )
     return abs(by) * (high - low), apart
 

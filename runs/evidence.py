@@ -77,7 +77,7 @@ class Evidence:
 class Moment:
     """The active windows on a frame's ticks: which lie in one, and where each begins and ends."""
 
-    inside: Bools
+    inside: Bools | slice
     first: Ints
     last: Ints
 
@@ -87,12 +87,24 @@ class Moment:
         edges = np.array([(one.start_ms, one.end_ms) for one in active]).reshape(len(active), 2)
         places = np.searchsorted(ticks, edges, side="right") - 1
         whole = places[:, 0] >= 0
-        return cls(within(ticks.astype(np.float64), active), places[whole, 0], places[whole, 1])
+        return cls(_together(within(ticks.astype(np.float64), active)), places[whole, 0], places[whole, 1])
+
+
+def _together(inside: Bools) -> Bools | slice:
+    """As a slice where they stand together, which is looked at without a copy."""
+    places = np.flatnonzero(inside)
+    if not len(places) or int(places[-1] - places[0]) + 1 != len(places):
+        return inside
+    return slice(int(places[0]), int(places[-1]) + 1)
 
 
 def _readings(machines: Frame, rows: Mapping[str, Sequence[int]], metric: Metric, moment: Moment) -> Sums:
     """Σ and number of the readings in the windows."""
-    values = fold(machines.values[list(rows.get(metric.name, ()))][:, moment.inside], metric.across)
+    mine = rows.get(metric.name, ())
+    if len(mine) == 1:
+        values = machines.values[mine[0], moment.inside]
+    else:
+        values = fold(machines.values[list(mine)][:, moment.inside], metric.across)
     known = values[~np.isnan(values)]
     return np.array([known.sum(), len(known)])
 

@@ -62,14 +62,14 @@ class Readings:
         """Width of the bins."""
         return width_of(max(self.end_ms - self.start_ms, 1))
 
-    def add(self, frame: Frame, start_ms: int, end_ms: int) -> None:
-        """Samples of start ≤ tick ≤ end of a frame that holds this metric alone.
+    def add(self, frame: Frame, rows: Sequence[int], start_ms: int, end_ms: int) -> None:
+        """Samples of start ≤ tick ≤ end of the rows of a frame that are of this metric.
 
         Several GPUs of a node are folded as the catalogue says.
         """
         low, high = np.searchsorted(frame.ticks, (start_ms, end_ms + 1))
         ticks = frame.ticks[low:high]
-        nodes, lines = by_node(frame, slice(int(low), int(high)))
+        nodes, lines = by_node(frame, rows, slice(int(low), int(high)))
         if not lines.size:
             return
         known = ~np.isnan(lines)
@@ -112,13 +112,13 @@ class Readings:
         return names, np.where(counts > 0, sums / np.maximum(counts, 1.0), np.nan) if names else np.zeros((0, 0))
 
 
-def by_node(frame: Frame, part: slice) -> tuple[list[str], Floats]:
-    """(nodes, float64[node, tick]) of the samples of one metric in a part of the ticks."""
-    rows: dict[str, list[int]] = {}
-    for row, series in enumerate(frame.series):
-        rows.setdefault(series.target, []).append(row)
-    nodes = sorted(rows)
+def by_node(frame: Frame, rows: Sequence[int], part: slice) -> tuple[list[str], Floats]:
+    """(nodes, float64[node, tick]) of the samples of rows of one metric in a part of the ticks."""
+    own: dict[str, list[int]] = {}
+    for row in rows:
+        own.setdefault(frame.series[row].target, []).append(row)
+    nodes = sorted(own)
     values = frame.values[:, part]
-    across = [catalog.stored(series.metric).across for series in frame.series[:1]]
-    lines = [values[rows[one][0]] if len(rows[one]) == 1 else fold(values[rows[one]], across[0]) for one in nodes]
+    across = [catalog.stored(frame.series[row].metric).across for row in rows[:1]]
+    lines = [values[own[one][0]] if len(own[one]) == 1 else fold(values[own[one]], across[0]) for one in nodes]
     return nodes, np.array(lines).reshape(len(nodes), values.shape[1])

@@ -43,13 +43,16 @@ class Machines:
             earlier = frame.ticks[frame.ticks <= start_ms]
             self._first_ms = float(earlier[-1]) if len(earlier) else float(start_ms)
         before = start_ms if first else start_ms - 1
+        rows: dict[str, list[int]] = {}
+        for row, series in enumerate(frame.series):
+            rows.setdefault(series.metric, []).append(row)
         for name, own in self.readings.items():
-            own.add(frame.select(lambda series, name=name: series.metric == name), start_ms, end_ms)  # type: ignore[misc]
+            own.add(frame, rows.get(name, ()), start_ms, end_ms)
         self.watch.add(frame, start_ms, end_ms)
         self.cages.add(frame, before, end_ms, self._first_ms)
         inside = [_cut(one, before, end_ms) for one in active if one.end_ms >= before and one.start_ms <= end_ms]
         self.evidence.add(frame, inside)
-        _add(self.joules, frame.select(lambda series: series.metric == gpu.GPU_POWER.name), before, end_ms)
+        _add(self.joules, frame.take(rows.get(gpu.GPU_POWER.name, ())), before, end_ms)
 
 
 def _add(joules: dict[str, float], power: Frame, before_ms: int, end_ms: int) -> None:

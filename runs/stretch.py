@@ -21,6 +21,7 @@ from telemetry.catalog import engine, gpu, host, network
 from telemetry.counters import increase
 from telemetry.frame import Frame
 from telemetry.model import Metric, Series, part
+from telemetry.wanted import Some
 
 HISTOGRAMS = (engine.TTFT, engine.ITL, engine.TPOT, engine.E2E, engine.QUEUE_TIME)
 ENGINE_COUNTERS = (
@@ -181,13 +182,12 @@ def load(subject: Subject, reader: Reader, readings: int = READINGS) -> Stretch:
     )
 
 
-def _counted(subject: Subject) -> Callable[[Series], bool]:
+def _counted(subject: Subject) -> Some:
     """Everything that the engines count."""
-    counted = names(ENGINE_COUNTERS)
-    return lambda series: series.metric in counted and subject.owns(series)
+    return Some(names(ENGINE_COUNTERS), subject.owns)
 
 
-def _moving(nodes: Collection[str], still: Collection[Series]) -> Callable[[Series], bool]:
+def _moving(nodes: Collection[str], still: Collection[Series]) -> Some:
     """Of nodes energy, and what may have moved."""
     energy = _whole_machine(host.SYSTEM_ENERGY)
     tests: dict[str, Callable[[Series], bool]] = {
@@ -195,7 +195,7 @@ def _moving(nodes: Collection[str], still: Collection[Series]) -> Callable[[Seri
         gpu.GPU_ENERGY.name: lambda series: series.target in nodes,
         host.SYSTEM_ENERGY.name: lambda series: series.target in nodes and energy(series),
     }
-    return lambda series: (test := tests.get(series.metric)) is not None and test(series)
+    return Some(frozenset(tests), lambda series: tests[series.metric](series))
 
 
 def _tokens(subject: Subject, reader: Reader, start_ms: float, end_ms: float) -> float:
@@ -206,8 +206,8 @@ def _tokens(subject: Subject, reader: Reader, start_ms: float, end_ms: float) ->
     return sum(known) if known else float("nan")
 
 
-def _whole_machine(metric: Metric) -> Callable[[Series], bool]:
-    return lambda series: series.metric == metric.name and series.label("rail") == WHOLE
+def _whole_machine(metric: Metric) -> Some:
+    return Some(names((metric,)), lambda series: series.label("rail") == WHOLE)
 
 
 def _took_part(subject: Subject, machines: Machines) -> dict[str, str]:

@@ -33,11 +33,12 @@ class Table:
 
 
 def assemble(
-    plan: Plan, known: Mapping[int, Series], sealed: Sealed, rows: Piece, broken: Broken = refused
+    plan: Plan, known: Mapping[int, Series], sealed: Sealed, rows: Piece, broken: Broken = refused, room: int = 0
 ) -> Table | None:
     """Everything on one axis, series sorted by identity; None when no wanted series was present.
 
-    broken: told of a damaged chunk; where it returns, the series is unknown in that hour.
+    broken: told of a damaged chunk; where it returns, the series is unknown in that hour. room: columns that are left
+    free behind it.
 
     Of a sealed hour that got late rows both are taken; where both have a tick, the sealed one counts.
     """
@@ -45,8 +46,8 @@ def assemble(
     if laid is None:
         return None
     order, ticks, spans, rows = laid
-    shape = (len(order), len(ticks))
-    table = Table(order, ticks, np.empty(shape), np.empty(shape))
+    shape = (len(order), len(ticks) + room)
+    table = Table(order, ticks, *(np.empty(shape)[:, : len(ticks)] for _ in range(2)))
     rows_of = _rows_of(plan, order)
     _clear(spans, table)
     _clear_instants(spans, rows_of, table)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from sqlalchemy import Connection, select
@@ -19,6 +20,24 @@ from telemetry.frame import Frame, empty
 from telemetry.model import Series
 
 
+class Last(Protocol):
+    """Last samples up to an instant, as far as they are known before anything is looked for."""
+
+    def get(self, series: Series, /) -> Point | None:
+        """Of one series."""
+
+
+class Told(NamedTuple):
+    """Those up to the start, and up to the end."""
+
+    start: Last
+    end: Last
+
+
+NONE: Mapping[Series, Point] = {}
+NOTHING = Told(NONE, NONE)
+
+
 def ends(
     connection: Connection,
     dialect: Dialect,
@@ -27,18 +46,25 @@ def ends(
     targets: Sequence[str] | None,
     start: int,
     end: int,
+    told: Told = NOTHING,
     broken: Broken = refused,
 ) -> Frame:
     """For each series its last sample at or before the end, and at or before the start; see `Store.ends`."""
     search = Search(connection, dialect, layouts, broken)
     numbers = np.unique(make_plan(layouts, search.known, wanted, targets).series).tolist()
-    high = search.last(numbers, end)
+    high = _last(search, numbers, end, told.end)
     moved = [number for number, point in high.items() if point.tick > start]
-    low = search.last(moved, start)
+    low = _last(search, moved, start, told.start)
     begun = [number for number in moved if number not in low]
     first = search.first(begun, start, end)
     low |= first | _zeros(connection, search, first, start)
     return _frame(connection, search.known, low, high)
+
+
+def _last(search: Search, numbers: Sequence[int], until: int, told: Last) -> Points:
+    """The last sample of each series up to an instant; what is told is not looked for."""
+    found = {number: point for number in numbers if (point := told.get(search.known[number])) is not None}
+    return found | search.last([number for number in numbers if number not in found], until)
 
 
 def _zeros(connection: Connection, search: Search, first: Points, start: int) -> Points:

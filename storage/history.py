@@ -39,8 +39,12 @@ def frame(
     start_ms: int,
     end_ms: int,
     broken: Broken = refused,
+    room: int = 0,
 ) -> Frame:
-    """The wanted series that have rows in start ≤ tick ≤ end, sorted by identity. broken: told of what is damaged."""
+    """The wanted series that have rows in start ≤ tick ≤ end, sorted by identity. broken: told of what is damaged.
+
+    room: ticks for which there is room behind the frame's own, see `telemetry.seam.behind`.
+    """
     layouts.refresh(connection)
     known = layouts.series()
     plan = make_plan(layouts, known, wanted, targets)
@@ -48,8 +52,8 @@ def frame(
         return empty()
     hours = sealed.gather(connection, plan, start_ms, end_ms, broken)
     rows = hot.joined(list(hot.pieces(connection, dialect, plan, hours.clean, start_ms, end_ms)))
-    table = assemble(plan, known, hours, rows, broken)
-    return empty() if table is None else framed(connection, table, known)
+    table = assemble(plan, known, hours, rows, broken, room)
+    return empty() if table is None else framed(connection, table, known, room)
 
 
 def sheets(
@@ -82,11 +86,12 @@ def _sheet(table: Table | None, known: Mapping[int, Series]) -> Sheet:
     return Sheet(table.ticks, tuple(known[number] for number in table.order), table.values)
 
 
-def framed(connection: Connection, table: Table, known: Mapping[int, Series]) -> Frame:
-    """A table as a frame: with gaps, restarts, and the zeros before first uses, written into the table's own values."""
+def framed(connection: Connection, table: Table, known: Mapping[int, Series], room: int = 0) -> Frame:
+    """A table as a frame: with gaps, restarts, and the zeros before first uses, written into the table's own values.
+    room: columns that the table has free behind it."""
     series = tuple(known[number] for number in table.order)
     steps = _steps(connection, table.order, table.ticks)
-    breaks = _breaks(steps, table.values)
+    breaks = _breaks(steps, table.values, room)
     targets = [one.target for one in series]
     found = Frame(table.ticks, series, table.values, table.at_ms, breaks, gaps(connection, targets))
     mark_steps(found, [(series[row], int(table.ticks[at]), told) for row, at, told in steps if told in FROM_ZERO])
@@ -110,9 +115,10 @@ def _steps(connection: Connection, order: Sequence[int], ticks: Ints) -> list[tu
     ]
 
 
-def _breaks(steps: Sequence[tuple[int, int, str]], values: Floats) -> Bools:
+def _breaks(steps: Sequence[tuple[int, int, str]], values: Floats, room: int) -> Bools:
     """True at the first number of a series at or after each of its restarts."""
-    breaks = np.zeros(values.shape, dtype=bool)
+    rows, columns = values.shape
+    breaks = np.zeros((rows, columns + room), dtype=bool)[:, :columns]
     for row, position, reason in steps:
         if reason not in BREAKING:
             continue

@@ -10,6 +10,7 @@ import numpy as np
 from storage.layouts import Ids, Layouts
 from telemetry.frame import Ints
 from telemetry.model import Series
+from telemetry.wanted import Some
 
 Wanted = Callable[[Series], bool] | Collection[str] | None
 """A test of a series, or names of metrics; None is every series, and every target even if it has none."""
@@ -68,6 +69,9 @@ def plan_of(layouts: Layouts, ids: Ids, targets: Sequence[str] | None, *, whole:
 def _numbers(layouts: Layouts, known: Mapping[int, Series], wanted: Wanted) -> Ids:
     if wanted is not None and not callable(wanted):
         return np.array([number for number in layouts.of_metrics(wanted) if number in known], dtype=np.int64)
+    if isinstance(wanted, Some):
+        some = layouts.of_metrics(wanted.metrics)
+        return np.array([number for number in some if number in known and wanted.test(known[number])], dtype=np.int64)
     found = [number for number, series in known.items() if wanted is None or wanted(series)]
     return np.array(found, dtype=np.int64)
 

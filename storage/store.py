@@ -152,15 +152,17 @@ class Store(SealedStore, RunStore, AlertStore, NoticeStore):
         targets: Sequence[str] | None,
         start_ms: int,
         end_ms: int,
+        room: int = 0,
     ) -> Frame:
         """History of start ≤ tick ≤ end; `wanted` is a test of a series, or names of metrics; targets None = all.
 
         Series that had no row in the range are not in it; `gap_ms` is 2.5 of the target's present interval.
         What is damaged is unknown, told once to the log, and is among the `absences` from then on.
+        room: ticks for which there is room behind it, see `telemetry.seam.behind`.
         """
         with self._database.reading() as connection:
             dialect, broken = self._database.dialect, self._damage.note
-            return history.frame(connection, dialect, self._layouts, wanted, targets, start_ms, end_ms, broken)
+            return history.frame(connection, dialect, self._layouts, wanted, targets, start_ms, end_ms, broken, room)
 
     def sheets(
         self,
@@ -189,16 +191,17 @@ class Store(SealedStore, RunStore, AlertStore, NoticeStore):
         targets: Sequence[str] | None,
         start_ms: int,
         end_ms: int,
+        told: ends.Told = ends.NOTHING,
     ) -> Frame:
         """For each series the two samples between which `counters.increase` counts from start to end, and no others.
 
         The last one up to the end, and the last one up to the start, however old; of a series that begins inside, its
         first, or the 0 that it stood at where it counts from there. A series without a sample up to the end is not in
-        it. Costs a few hours' reading, not the window's.
+        it. Costs a few hours' reading, not the window's. told: of those that are known, which are not looked for.
         """
         with self._database.reading() as connection:
             dialect, broken = self._database.dialect, self._damage.note
-            return ends.ends(connection, dialect, self._layouts, wanted, targets, start_ms, end_ms, broken)
+            return ends.ends(connection, dialect, self._layouts, wanted, targets, start_ms, end_ms, told, broken)
 
     def due(self, now_ms: int) -> list[tuple[str, int]]:
         """Target-hours to seal, oldest first: over for five minutes, with rows that no sealed hour holds yet."""
@@ -218,6 +221,16 @@ class Store(SealedStore, RunStore, AlertStore, NoticeStore):
         """
         with self._database.reading() as connection:
             return summaries.summaries(connection, self._layouts, wanted, targets, start_ms, end_ms)
+
+    def firsts(
+        self,
+        wanted: Callable[[Series], bool] | Collection[str],
+        targets: Sequence[str] | None,
+        at_ms: int,
+    ) -> dict[Series, float]:
+        """What series were at the first reading of an instant's hour: see `storage.summaries.firsts`."""
+        with self._database.reading() as connection:
+            return summaries.firsts(connection, self._layouts, wanted, targets, at_ms)
 
     def facts(self, target: str | None = None, at_ms: int | None = None, name: str | None = None) -> list[Fact]:
         """Facts, all or those true at an instant, by target, name and time."""

@@ -14,7 +14,7 @@ from storage.asking import fetched, scalar
 from storage.days import CELLS, DAY_MS, FROM, HOURS, SOME, TO, Days, day_of
 from storage.layouts import Layouts
 from storage.plan import Wanted, make_plan
-from storage.sealed import CLOCK, parts
+from storage.sealed import CHUNK, CLOCK, parts
 from telemetry.counters import FROM_ZERO
 from telemetry.frame import Floats, Ints, together
 from telemetry.model import Series
@@ -38,6 +38,8 @@ Row = tuple[Any, ...]
 BEGUN = select(OFFSET.series, OFFSET.tick).where(
     OFFSET.tick >= FROM, OFFSET.tick <= TO, OFFSET.series.in_(SOME), OFFSET.reason.in_(sorted(FROM_ZERO))
 )
+FIRSTS = select(CHUNK.series, CHUNK.n, CHUNK.first).where(CHUNK.hour == FROM, CHUNK.series.in_(SOME))
+BEGUN_BY = select(CLOCK.target, CLOCK.n).where(CLOCK.hour == FROM, CLOCK.first_tick <= TO)
 EDGES = [select(edge(CLOCK.hour)) for edge in (func.min, func.max)]
 
 
@@ -64,6 +66,20 @@ def summaries(
         for row in _hourly(connection, some, max(first, low), min(last, high + DAY_MS - HOUR_MS))
     ]
     return _arranged(known, found, [*rows, *_zeros_before(rows, begun)], first, last)
+
+
+def firsts(
+    connection: Connection, layouts: Layouts, wanted: Wanted, targets: Sequence[str] | None, at_ms: int
+) -> dict[Series, float]:
+    """The number at the first reading of an instant's hour, where that is sealed and the reading is not after the
+    instant; of series that have a number at every reading of it."""
+    layouts.refresh(connection)
+    known, hour = layouts.series(), hour_of(at_ms)
+    readings = dict(fetched(connection, BEGUN_BY, {"first": hour, "last": at_ms}))
+    mine = readings.keys() if targets is None else readings.keys() & set(targets)
+    numbers = np.unique(make_plan(layouts, known, wanted, sorted(mine)).series).tolist()
+    rows = [row for some in parts(numbers) for row in fetched(connection, FIRSTS, {"first": hour, "some": some})]
+    return {known[number]: first for number, count, first in rows if count == readings[known[number].target]}
 
 
 def _hourly(connection: Connection, numbers: Sequence[int], first: int, last: int) -> list[Row]:

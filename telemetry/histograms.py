@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -133,7 +133,7 @@ def _histograms(buckets: Frame, start_ms: float, end_ms: float) -> list[dict[flo
         edge = series.label("le")
         if edge is not None and ends[row] is not None:
             labels = tuple(label for label in series.labels if label[0] != "le")
-            rows.setdefault(replace(series, labels=labels), {})[float(edge)] = row
+            rows.setdefault(Series(series.target, series.metric, labels), {})[float(edge)] = row
     return [
         {edge: float(gained[row]) for edge, row in edges.items() if ends[row] == ends[edges[INFINITE]]}
         for edges in rows.values()

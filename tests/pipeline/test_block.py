@@ -34,21 +34,6 @@ LAYOUT = tuple(Series("n", name) for name in FORMS)
 ALL = np.array([values for values, _ in FORMS.values()])
 
 
-def test_what_stands_still_is_told_of_packed_and_other_blocks() -> None:
-    block = Block(LAYOUT)
-    places = range(len(LAYOUT))
-    for row in range(BLOCK_ROWS):
-        block.append(row, row, ALL[:, row])
-        if row in (0, 1, 50, BLOCK_ROWS - 1):
-            found = block.same(places)
-            seen = np.ascontiguousarray(ALL[:, : row + 1])
-            told = seen.view(np.int64) if row == BLOCK_ROWS - 1 else seen  # zeros of both signs move, once packed
-            still = (told == told[:, :1]).all(axis=1) & ~np.isnan(seen[:, 0])
-            assert [value == value for value in found.tolist()] == still.tolist()
-            assert found[still].tolist() == seen[still, 0].tolist()
-    assert block.same([2, 0]).tolist()[1] == 0.1
-
-
 def bits(values: Floats) -> list[list[int]]:
     return np.ascontiguousarray(values).view(np.int64).tolist()  # type: ignore[no-any-return]
 

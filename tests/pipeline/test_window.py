@@ -73,27 +73,31 @@ def test_metrics_of_series_that_pass_a_test() -> None:
     assert window.metrics(lambda series: series == A_RUNNING) == {RUNNING}
 
 
-def test_what_stood_still_and_at_which_number() -> None:
+def test_the_last_row_up_to_an_instant() -> None:
     window = Window(10_000_000)
     for number in range(BLOCK_ROWS + 20):
-        add(window, "a", 1000 * number, {A_TOKENS: 5, A_RUNNING: 2 + (number > BLOCK_ROWS)})
-        add(window, "b", 1000 * number, {B_TOKENS: 7 - (number == 3)})
+        add(window, "a", 1000 * number, {A_TOKENS: 5 + number, A_RUNNING: 2})
     late = 1000 * (BLOCK_ROWS + 19)
-    both = (TOKENS, RUNNING)
-    assert window.standing(both, 4000, late) == {A_TOKENS: 5}
-    assert window.standing(both, 1000 * BLOCK_ROWS - 1, 1000 * BLOCK_ROWS - 1) == {A_TOKENS: 5, A_RUNNING: 2}
-    assert window.standing(both, 1000 * BLOCK_ROWS, late) == {A_TOKENS: 5, B_TOKENS: 7}
-    assert window.standing([RUNNING], 0, 1000 * (BLOCK_ROWS - 1)) == {A_RUNNING: 2}
-    assert window.standing(both, 0, late, ["b"]) == {}
-    assert window.standing(both, 1000 * BLOCK_ROWS, late, ["b"]) == {B_TOKENS: 7}
-    assert window.standing(both, -1, late) == {}, "of what was before the first reading nothing is known"
-    add(window, "a", late + 1000, {A_RUNNING: 3, A_TOKENS: 5})
-    assert window.standing(both, 1000 * BLOCK_ROWS, late + 1000, ["a"]) == {A_TOKENS: 5}
-    assert window.standing(both, late, late + 1000, ["a"]) == {A_TOKENS: 5}
-    add(window, "a", late + 2000, {A_TOKENS: 5})
-    assert window.standing(both, late + 1000, late + 1500, ["a"]) == {A_TOKENS: 5, A_RUNNING: 3}
-    assert window.standing(both, late + 1000, late + 2000, ["a"]) == {A_TOKENS: 5}
-    assert window.standing(["unheard_of"], 0, late) == {}
+
+    def told(target: str, at_ms: int) -> tuple[int, float, float | None, float | None] | None:
+        row = window.newest(target, at_ms)
+        return None if row is None else (row.tick, row.at_ms, row.get(A_TOKENS), row.get(A_RUNNING))
+
+    instant = told("a", 0)
+    assert instant is not None
+    lag = instant[1]
+    assert instant == (0, lag, 5, 2)
+    assert told("a", -1) is None
+    assert told("b", late) is None
+    assert told("a", 1999) == (1000, 1000 + lag, 6, 2)
+    assert told("a", 2000) == (2000, 2000 + lag, 7, 2)
+    for number in (BLOCK_ROWS - 1, BLOCK_ROWS, BLOCK_ROWS + 7):
+        assert told("a", 1000 * number) == (1000 * number, 1000 * number + lag, 5 + number, 2)
+    add(window, "a", late + 3000, {A_RUNNING: float("nan")})
+    assert told("a", late + 9000) == (late + 3000, late + 3000 + lag, None, None)
+    add(window, "a", late + 2000, {A_RUNNING: 4})  # a late one, in a block of its own
+    assert told("a", late + 2999) == (late + 2000, late + 2000 + lag, None, 4)
+    assert told("a", late + 3000) == (late + 3000, late + 3000 + lag, None, None)
 
 
 def test_targets_share_the_ticks_at_which_any_was_read() -> None:

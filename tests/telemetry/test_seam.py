@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from telemetry.counters import trailing_increase
-from telemetry.frame import empty
+from telemetry.frame import Frame, empty
 from telemetry.model import Series
-from telemetry.seam import joined
+from telemetry.seam import behind, joined
 from tests.telemetry.frames import Numbers, numbers, table
 from tests.telemetry.frames import series as named
 
@@ -47,3 +47,47 @@ def test_hours_that_were_read_less_often_are_no_row_of_gaps() -> None:
     found = joined(before, table({A: [40, 41]}, at_s=[40, 41]))
     assert found.gap_ms.tolist() == [37_500]
     assert numbers(trailing_increase(found, 20_000)[0]) == [None, None, 20, 20, 20]
+
+
+def wide(frame: Frame, room: int) -> Frame:
+    """The same with room behind it."""
+    arrays = (np.concatenate((one, np.zeros((len(one), room), one.dtype)), axis=1)
+              for one in (frame.values, frame.at_ms, frame.breaks))  # fmt: skip
+    values, at_ms, breaks = (one[:, : len(frame.ticks)] for one in arrays)
+    return Frame(frame.ticks, frame.series, values, at_ms, breaks, frame.gap_ms)
+
+
+def test_what_is_filled_behind_a_frame_is_joined_with_it_without_a_copy() -> None:
+    first: dict[Series, Numbers] = {A: [3, None], B: [1, 2]}
+    second: dict[Series, Numbers] = {A: [4, None, 5], B: [7, 8, 9]}
+    before, after = (
+        table(first, at_s=[0, 1], breaks={0: [1]}),
+        table(second, at_s=[2, 3, 9], breaks={1: [2]}, interval_s=5),
+    )
+    into = behind(wide(before, 3), after.ticks, [B, A])
+    assert into is not None
+    assert into.series == (A, B)
+    room = wide(before, 3)
+    into = behind(room, after.ticks, after.series)
+    assert into is not None
+    into.values[:], into.at_ms[:], into.breaks[:], into.gap_ms[:] = (
+        after.values,
+        after.at_ms,
+        after.breaks,
+        after.gap_ms,
+    )
+    found, other = joined(room, into), joined(before, after)
+    assert np.shares_memory(found.values, room.values)
+    assert not np.shares_memory(other.values, before.values)
+    for name in ("ticks", "values", "at_ms", "breaks", "gap_ms"):
+        assert np.array_equal(getattr(found, name), getattr(other, name), equal_nan=name != "breaks"), name
+    assert (found.series, found.breaks.any()) == (other.series, True)
+
+
+def test_there_is_no_room_behind_a_frame() -> None:
+    before = table({A: [3, None]}, at_s=[0, 1])
+    ticks = np.array([2000, 3000])
+    assert behind(before, ticks, [A]) is None
+    assert behind(wide(before, 3), ticks, [A]) is None
+    assert behind(wide(before, 2), ticks, [A, B]) is None
+    assert behind(before, ticks[:0], [A]) is None

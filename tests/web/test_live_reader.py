@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from dashboard.run_numbers import LiveReader
+from dashboard.live_reader import LiveReader
 from dashboard.sources import Sources
 from pipeline.tail import Tail
 from runs.reader import StoreReader
@@ -81,10 +81,33 @@ def test_what_stands_still_is_found_in_both(sources: Sources) -> None:
     assert found(4100, 9990, "a") == {still, first}
     assert found(4100, 7000, "a") == {still, first, seam, tail}
     assert found(600, 9990, "a") == {still}
-    assert found(9400, 9990) == {still, hour, seam, first, away, OTHER}
+    assert found(9400, 9990) == {still, hour, seam, tail, first, away, OTHER}
+    assert found(8980, 9010, "a") == {still, hour, seam, first, away}
+    assert found(600, 8990, "a") == {still, tail}
     assert found(7600, 8000) >= {still, OTHER}
     assert set(live.still(lambda series: series == still, NOW + 4_100_000, END, None)) == {still}
     assert set(live.still(lambda series: series == still, NOW + 9_400_000, END, None)) == {still}
+
+
+def test_two_samples_of_each_series_are_those_of_the_store(store: Store, sources: Sources) -> None:
+    for start, end in ((NOW + start * 1000, NOW + end * 1000) for start in STARTS for end in ENDS if start < end):
+        for wanted, targets in ((METRICS, None), (METRICS, ["a"]), (lambda series: series == SERIES[5], None)):
+            found, alone = (
+                reader.ends(wanted, start, end, targets) for reader in (LiveReader(sources), StoreReader(store))
+            )
+            assert (found.series, found.ticks.tolist()) == (alone.series, alone.ticks.tolist())
+            assert np.array_equal(found.values, alone.values, equal_nan=True)
+            assert np.array_equal(found.at_ms, alone.at_ms, equal_nan=True)
+
+
+def test_what_the_tail_has_is_not_looked_for(store: Store, sources: Sources) -> None:
+    with store._database.writing() as connection:
+        connection.exec_driver_sql("DELETE FROM hot")
+        connection.exec_driver_sql("DELETE FROM clock")
+    for start in (NOW + 9_000_000, NOW + 9_400_000):
+        found = LiveReader(sources).ends(METRICS, start, END)
+        assert len(found.series) == len(SERIES) + 1
+        assert (~np.isnan(found.values)).sum(axis=1).tolist() == [2] * len(found.series)
 
 
 def test_frames_of_series_that_pass_a_test(store: Store, sources: Sources) -> None:
