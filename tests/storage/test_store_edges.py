@@ -8,8 +8,10 @@ import numpy as np
 
 from storage.imports import ImportedHour, Imports
 from storage.intervals import own_gaps
+from storage.read import AT_ONCE
 from storage.records import Batch, Offset, Row
 from storage.store import Store
+from storage.upkeep import is_kept
 from telemetry.counters import Step
 from telemetry.model import Series
 from telemetry.summary import HOUR_MS, hour_of
@@ -54,3 +56,49 @@ def test_a_first_use_within_an_hour_says_nothing_of_the_hour_before(store: Store
     assert (found.series, found.hours.tolist()) == (series("a", "x", "y"), [START, START + HOUR_MS])
     assert found.count.tolist() == [[1.0, 3.0], [0.0, 3.0]]
     assert (found.first[1, 1], found.last[1, 1]) == (0.0, 7.0)
+
+
+def test_a_kept_range_holds_the_hours_of_both_its_ends() -> None:
+    ends = [
+        (START - 9, START - 1),
+        (START - 9, START),
+        (START + HOUR_MS - 1, START + HOUR_MS),
+        (START + HOUR_MS, 2**62),
+    ]
+    assert [is_kept(START, [one]) for one in ends] == [False, True, True, False]
+
+
+def test_steps_of_counters_stay_from_the_oldest_sealed_hour_on(store: Store) -> None:
+    write(store, "a", ["x"], {0: [1], 60: [2]})
+    ticks = [NOW - 1, NOW, NOW + 60 * SECOND]
+    store.commit(Batch(offsets=[Offset("a", "x", (), tick, 0.0, "restart") for tick in ticks]), NOW)
+    assert store.seal("a", NOW, NOW + 2 * HOUR_MS)
+    assert store.tidy(NOW + 9 * HOUR_MS) == 1
+    assert [one.tick for one in store.offsets(0, 2**62)] == ticks[1:]
+
+
+def test_an_hour_weighs_all_its_series_however_many(store: Store) -> None:
+    """More than one question can name."""
+    names = [f"m{number}" for number in range(AT_ONCE + 3)]
+    write(store, "a", names, {0: [float(number) for number in range(len(names))]})
+    assert store.seal("a", NOW, NOW + 2 * HOUR_MS)
+    found = store.weigh(NOW)
+    assert found is not None
+    assert (found.rows, found.first_tick, found.last_tick) == (AT_ONCE + 3, NOW, NOW)
+
+
+def test_rates_of_an_imported_hour_do_not_cross_a_restart_in_the_hour_before(store: Store) -> None:
+    """Read every two seconds, 10 J each; 1,000 J came with the restart, four seconds before the end of the hour."""
+    energy = Series("spark", "gpu_energy_joules_total", (("gpu", "0"),))
+    imports, gained = Imports(store), np.full(3600, 10.0)
+    gained[1798] = 1000.0
+    values, ticks = np.cumsum(gained), START + np.arange(3600, dtype=np.int64) * 2000
+    restart = Offset("spark", energy.metric, energy.labels, int(ticks[1798]), 0.0, "restart")
+    for hour, steps in ((slice(0, 1800), (restart,)), (slice(1800, 3600), ())):
+        start = int(ticks[hour][0])
+        assert imports.write(
+            ImportedHour("spark", start, ticks[hour], (energy,), values[hour][np.newaxis], steps, 2000)
+        )
+    found = store.summaries([energy.metric], None, START, START + 2 * HOUR_MS - 1)
+    assert (found.minimum.tolist(), found.maximum.tolist()) == ([[5.0, 5.0]], [[5.0, 5.0]])
+    assert found.gain.tolist() == [[10.0 * 1798, 10.0 * 1800]]
