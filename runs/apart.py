@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,8 +13,7 @@ from telemetry.frame import Bools, Floats
 MADS = 4.0
 """A value stands apart where it is further from the median than so many median deviations, and than `Least` says."""
 BRIDGE_MS, BRIDGE_SHARE = 120_000, 0.2
-"""Interruptions shorter than both, the second a share of the stretch, do not end standing apart; what begins or ends so
-near to an end of the stretch lasted up to there."""
+"""Interruptions shorter than both, the second a share of the stretch, do not end standing apart."""
 LASTING_MS = 60_000
 """What lasted less long is not worth a word, unless it lasted half of the stretch."""
 
@@ -34,7 +33,8 @@ class Least:
 @dataclass(frozen=True, slots=True)
 class Apart:
     """A node that stood apart from start to end. by: its mean less that of the median of all, over that time; share:
-    the same as a share of the median's mean. from_start, to_end: whether it did so where the stretch begins and ends.
+    the same as a share of the median's mean. from_start, to_end: whether it did so in the first and in the last bin of
+    the stretch in which nodes can be compared.
     """
 
     node: str
@@ -76,6 +76,7 @@ def furthest(
     middle = _median(values)
     away = (middle - values) if below else (values - middle)
     bridge = _bridge(values.shape[1], width_ms)
+    compared = np.flatnonzero(~np.isnan(middle))
     found: list[tuple[float, Apart]] = []
     for node, line, own in zip(nodes, away, values, strict=True):
         known = ~np.isnan(line)  # where the median is not, this is not
@@ -84,33 +85,18 @@ def furthest(
             length = (high - low) * width_ms
             if length >= min(LASTING_MS, width_ms * values.shape[1] // 2):
                 both = known[low:high]
-                found.append(
-                    _weighed(
-                        node, own[low:high][both], middle[low:high][both], (low, high), (len(own), begin_ms, width_ms)
-                    )
-                )
+                since, until = begin_ms + low * width_ms, begin_ms + high * width_ms
+                one = Apart(node, since, until, 0.0, 0.0, bool(low <= compared[0]), bool(high > compared[-1]))
+                found.append(_weighed(one, own[low:high][both], middle[low:high][both]))
     return max(found, key=lambda one: one[0])[1] if found else None
 
 
-def _weighed(
-    node: str, own: Floats, middle: Floats, span: tuple[int, int], axis: tuple[int, int, int]
-) -> tuple[float, Apart]:
-    """own, middle: of the bins of the span in which both are known. axis: bins, begin and width."""
-    low, high = span
-    bins, begin_ms, width_ms = axis
+def _weighed(one: Apart, own: Floats, middle: Floats) -> tuple[float, Apart]:
+    """How much it weighs, and it with its distance. own, middle: of its bins in which both are known."""
     usual = float(middle.sum()) / len(middle)
     by = float(own.sum()) / len(own) - usual
-    edge = _bridge(bins, width_ms)
-    apart = Apart(
-        node,
-        begin_ms + low * width_ms,
-        begin_ms + high * width_ms,
-        by,
-        by / usual if usual else 0.0,
-        low <= edge,
-        high >= bins - edge,
-    )
-    return abs(by) * (high - low), apart
+    apart = replace(one, by=by, share=by / usual if usual else 0.0)
+    return abs(by) * (one.end_ms - one.start_ms), apart
 
 
 def _bridge(bins: int, width_ms: int) -> int:

@@ -60,6 +60,30 @@ def test_all_along_and_for_a_while() -> None:
     assert (between.start_ms, between.end_ms) == (1_000_000 + 4 * 60_000, 1_000_000 + 7 * 60_000)
 
 
+def test_all_along_is_said_only_of_a_node_that_stood_out_from_the_first_to_the_last_bin() -> None:
+    calm = [60.0] * 10
+
+    def hot(own: list[float]) -> Apart:
+        found = furthest(NODES, lines(calm, calm, calm, own), 0, 10_000, Least(absolute=3.0), below=False)
+        assert found is not None
+        return found
+
+    late = hot([60.9] * 2 + [80.0] * 8)  # the first fifth: warmer, by less than counts
+    assert (late.start_ms, late.from_start, late.to_end) == (20_000, False, True)
+    early = hot([80.0] * 9 + [62.9])
+    assert (early.end_ms, early.from_start, early.to_end) == (90_000, True, False)
+    assert not hot([np.nan] + [80.0] * 9).from_start, "it was not read while the others were"
+    whole = hot([80.0, 60.0] + [80.0] * 8)
+    assert (whole.from_start, whole.to_end, whole.by) == (True, True, pytest.approx(18.0))
+
+
+def test_a_stretch_begins_where_nodes_can_be_compared() -> None:
+    calm = [np.nan, *[60.0] * 8, np.nan]
+    found = furthest(NODES, lines(calm, calm, calm, [80.0] * 10), 0, 10_000, Least(absolute=3.0), below=False)
+    assert found is not None
+    assert (found.start_ms, found.end_ms, found.from_start, found.to_end) == (10_000, 90_000, True, True)
+
+
 def test_a_short_interruption_does_not_end_it() -> None:
     calm = [100.0] * 12
     found = slowest(lines(calm, calm, [100.0] * 4 + [80.0, 100.0, 100.0, 80.0] + [100.0] * 4, calm))
