@@ -88,3 +88,21 @@ def test_a_limits_name_does_not_stand_on_another_one(make_site: MakeSite, open_p
         ("100", ["at 95", "", ""]),
     ):
         assert [one["label"]["text"] for one in page.evaluate(script.replace("HEIGHT", height))] == expected
+
+
+def test_a_limits_name_stays_in_its_chart(make_site: MakeSite, open_page: Open) -> None:
+    page = open_page(make_site(ticks=0, nodes=0, engines=False).address)
+    limits = "[{ value: 8, title: 'low', side: 'below', severity: 'warning' }]"
+    script = (
+        f"import('/assets/live/thresholds.js').then((m) => m.shapes({limits}, [0, 100], 1, (name) => name, HEIGHT))"
+    )
+    for height, anchor in (("100", "bottom"), ("175", "top")):
+        assert [one["label"]["yanchor"] for one in page.evaluate(script.replace("HEIGHT", height))] == [anchor]
+    drawn = """import('/assets/explore/limits.js').then((m) => {
+      const told = [], context = { setLineDash() {}, beginPath() {}, moveTo() {}, lineTo() {}, stroke() {},
+        fillText(text, x, y) { told.push([text, x, y, this.textBaseline]); } };
+      m.drawLimitLines(context, { limits: LIMITS, axis: { low: 0, high: 100, scale: 1 }, paint: (name) => name,
+        left: 10, right: 90 }, (value) => HEIGHT - value * HEIGHT / 100);
+      return told; })""".replace("LIMITS", limits)
+    for height, expected in (("100", ["low", 86, 90.5, "bottom"]), ("200", ["low", 86, 186.5, "top"])):
+        assert page.evaluate(drawn.replace("HEIGHT", height)) == [expected]

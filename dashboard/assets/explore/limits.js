@@ -51,6 +51,7 @@ export function drawLimits(context, { limits, size, axis, paint }, place) {
 
 // Between left and right; y: place of a value.
 export function drawLimitLines(context, { limits, axis, paint, left, right }, y) {
+  const floor = y(axis.low / axis.scale);
   context.lineWidth = 1;
   context.textAlign = "right";
   for (const { y: at, title, side, severity, named } of placed(limits, axis, y)) {
@@ -63,8 +64,9 @@ export function drawLimitLines(context, { limits, axis, paint, left, right }, y)
     context.stroke();
     context.globalAlpha = 1;
     if (!named) continue;
-    context.textBaseline = side === "below" ? "top" : "bottom";
-    context.fillText(title, right - 4, side === "below" ? at + 2 : at - 2);
+    const under = side === "below" && floor - at >= LINE_PX;
+    context.textBaseline = under ? "top" : "bottom";
+    context.fillText(title, right - 4, under ? at + 2 : at - 2);
   }
   context.setLineDash([]);
 }
