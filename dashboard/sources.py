@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -158,10 +158,6 @@ class Sources:
     ) -> Summaries:
         """Sealed hours that overlap the range."""
         return self.shelf.summaries(metrics, start_ms, end_ms, targets)
-
-    def edition(self) -> Hashable:
-        """What changes whenever summaries do."""
-        return self.store.edition()
 
     def one_state(self) -> AbstractContextManager[None]:
         """Around a few short questions."""

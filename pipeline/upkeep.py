@@ -161,7 +161,7 @@ class Upkeep:
             await asyncio.sleep(PAUSE_S)
 
     async def fold(self) -> None:
-        """Put days that are over together, the newest first."""
+        """Put days together whose hours were sealed, the newest first."""
         for target, day in await self._guarded("due days", self._store.days_due, self._now_ms(), MOST_DAYS) or ():
             await self._guarded(f"the day {day} of {target}", self._store.fold, target, day)
             await asyncio.sleep(PAUSE_S)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,7 @@ SPOILED = delete(schema.day).where(
     DAY.day == bindparam("at"), DAY.series.in_(select(SERIES.id).where(SERIES.target == bindparam("whose")))
 )
 Span = tuple[int, int]
+DATA = itemgetter(2)
 
 
 @dataclass(frozen=True)
@@ -107,11 +109,15 @@ def packed(rows: Sequence[Sequence[Any]], day: int) -> Iterator[dict[str, Any]]:
 def read(connection: Connection, numbers: Sequence[int], first: int, last: int) -> Days:
     """What there is of these series in the days first … last (starts). A damaged one is as good as none."""
     asked = {"first": first, "last": last}
-    rows = [row for some in parts(numbers) for row in fetched(connection, DAYS, {**asked, "some": some})]
-    lengths = {len(row[2]) for row in rows}
-    if len(lengths) == 1 and lengths <= set(SIZES):
-        return _unpacked(rows, lengths.pop())
-    found = [_unpacked([row for row in rows if len(row[2]) == size], size) for size in SIZES if size in lengths]
+    found = []
+    for some in parts(numbers):
+        rows = fetched(connection, DAYS, {**asked, "some": some})
+        lengths = set(map(len, map(DATA, rows)))
+        for size in lengths.intersection(SIZES):
+            own = rows if len(lengths) == 1 else [row for row in rows if len(row[2]) == size]
+            found.append(_unpacked(own, size))
+    if len(found) == 1:
+        return found[0]
     none = np.zeros(0, np.int64)
     return Days(
         np.concatenate([none, *(one.series for one in found)]),

@@ -1,4 +1,4 @@
-"""Folding: days that are over are put together out of their hours, some series at a time, beside who else writes."""
+"""Folding: days are put together out of their hours, some series at a time, beside who else writes."""
 
 from __future__ import annotations
 
@@ -9,20 +9,18 @@ from sqlalchemy import Connection, delete, select
 from storage import schema
 from storage.asking import fetched
 from storage.database import Database
-from storage.days import CELLS, DAY, DAY_MS, DUE, HOURS, SERIES, packed
+from storage.days import CELLS, DAY, DUE, HOURS, SERIES, packed
 from storage.upkeep import PAUSE_S, Pause
 from telemetry.summary import HOUR_MS
 
-SETTLED_MS = HOUR_MS
-"""So long after its end a day is folded: its last hour is sealed before."""
 SLICE_SERIES = 100
 """Series folded in one transaction, which takes some milliseconds."""
 
 
 def due(connection: Connection, now_ms: int, most: int) -> list[tuple[str, int]]:
-    """(target, day) to fold, newest first."""
-    over = select(DUE.target, DUE.day).where(DUE.day <= now_ms - DAY_MS - SETTLED_MS)
-    found = connection.execute(over.order_by(DUE.day.desc(), DUE.target).limit(most))
+    """(target, day) to fold, newest first: also the one that is not over, as far as its hours are sealed."""
+    begun = select(DUE.target, DUE.day).where(DUE.day <= now_ms)
+    found = connection.execute(begun.order_by(DUE.day.desc(), DUE.target).limit(most))
     return [(target, day) for target, day in found]
 
 

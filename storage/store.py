@@ -328,7 +328,7 @@ class Store(SealedStore, RunStore, AlertStore, NoticeStore):
         return tidy.tidy(self._database, before_ms, kept=kept)
 
     def days_due(self, now_ms: int, most: int) -> list[tuple[str, int]]:
-        """(target, start of the day) whose hours are to be folded into a day, newest first: over for an hour."""
+        """(target, start of the day) whose hours are to be folded into a day, newest first; of days that have begun."""
         with self._database.reading() as connection:
             return fold.due(connection, now_ms, most)
 

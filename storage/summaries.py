@@ -116,7 +116,7 @@ def _arranged(known: Mapping[int, Series], whole: Days, rows: Sequence[Row], fir
     of_rows, hour_of_rows = cells[:, 0].astype(np.int64), cells[:, 1].astype(np.int64)
     all_days = np.unique(whole.day)
     of_days = (all_days[:, np.newaxis] + np.arange(HOURS) * HOUR_MS).ravel()
-    hours = of_days if not len(rows) else np.union1d(of_days, hour_of_rows)
+    hours = np.union1d(of_days, hour_of_rows) if len(rows) else of_days
     numbers = np.union1d(whole.series, of_rows)
     arrays = np.full((len(COLUMNS), len(numbers), len(hours)), np.nan)
     arrays[0] = days.ABSENT
@@ -131,14 +131,25 @@ def _lay_days(arrays: Floats, row: Ints, column: Ints, whole: Days) -> None:
     if not len(row):
         return
     windows = np.lib.stride_tricks.sliding_window_view(arrays, HOURS, axis=2, writeable=True)
-    mine, own = np.unique(row), np.unique(column)
-    rows, columns = together(mine), slice(int(own[0]), int(own[-1]) + 1, HOURS)
-    grid = len(mine), len(own)
-    alike = len(row) == grid[0] * grid[1] and columns.stop - columns.start == HOURS * (grid[1] - 1) + 1
-    if alike and (row == np.repeat(mine, grid[1])).all() and (column == np.tile(own, grid[0])).all():
-        windows[:, rows, columns] = whole.cells.reshape(*grid, *days.SHAPE).transpose(2, 0, 1, 3)
-        return
-    windows[:, row, column] = whole.cells.transpose(1, 0, 2)
+    block = _block(row, column)
+    if block is None:
+        windows[:, row, column] = whole.cells.transpose(1, 0, 2)
+    else:
+        rows, columns, count = block
+        windows[:, rows, columns] = whole.cells.reshape(-1, count, *days.SHAPE).transpose(2, 0, 1, 3)
+
+
+def _block(row: Ints, column: Ints) -> tuple[slice, slice, int] | None:
+    """Where days lie in rows that stand together, each of the same days without a gap, in their order: those rows, the
+    first hours of the days, and how many there are; copied in a third of the time."""
+    count = int(np.searchsorted(row, row[0], side="right"))
+    if len(row) % count:
+        return None
+    first, own = int(row[0]), int(column[0])
+    laid = row.reshape(-1, count) - first == np.arange(len(row) // count)[:, np.newaxis]
+    if not laid.all() or (column.reshape(-1, count) - own != np.arange(count) * HOURS).any():
+        return None
+    return slice(first, first + len(row) // count), slice(own, own + HOURS * (count - 1) + 1, HOURS), count
 
 
 def _chosen(series: Sequence[Series], hours: Ints, arrays: Floats) -> Summaries:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,16 +37,15 @@ def cells(summaries: Summaries) -> Floats:
     return (count > 0).sum(axis=0) * count.max(axis=0) if count.size else np.zeros(0)
 
 
-def complete(query: Query, source: Source, found: Summaries, edition: Hashable = None) -> Hours:
-    """All hours of a query. found: those that were sealed before; edition: the source's before they were asked for."""
-    start = far.start_ms(query)
+def complete(query: Query, source: Source, found: Summaries, unsealed: Sequence[int] | None = None) -> Hours:
+    """All hours of a query. found: those that are sealed; unsealed: the others, asked for in one state with them."""
     known, fresh = [found], list[Summaries]()
-    with source.one_state():
+    if unsealed is None:
+        start = far.start_ms(query)
         unsealed = source.unsealed(start, query.end_ms)
-        if edition is None or source.edition() != edition:
-            # Sealed since it was asked for, and so not in `unsealed`: target after target, so the newest hour again.
-            again = int(found.hours[-1]) if len(found.hours) else start
-            known.append(source.summaries(far.stored(query), again, query.end_ms, query.sources()))
+        # Sealed since it was asked for, and so not in `unsealed`: target after target, so the newest hour again.
+        again = int(found.hours[-1]) if len(found.hours) else start
+        known.append(source.summaries(far.stored(query), again, query.end_ms, query.sources()))
     newest: int | None = None
     for hour in unsealed:  # one by one, so that a long backlog takes no more memory than an hour
         for last, part in _of_samples(query, source, hour, [*known, *fresh]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -70,8 +70,8 @@ def _read(query: Query, source: Source, keeper: Keeper | None, *, told: bool) ->
     with source.one_state():
         chosen = _chosen(query, source)
     bins, found = chosen.bins, chosen.found
-    if chosen.hours and bins is not None:
-        known = hours.complete(query, source, found or hours.sealed(query, source), chosen.edition)
+    if chosen.unsealed is not None and found is not None:
+        known = hours.complete(query, source, found, chosen.unsealed)
         lines = far.answer(query, known.summaries, known.until_ms)
         return Answer(lines, far.bins(query)[1], "hours", _of_hours(query, known, lines) if told else ())
     if found is None:
@@ -82,12 +82,11 @@ def _read(query: Query, source: Source, keeper: Keeper | None, *, told: bool) ->
 @dataclass(frozen=True)
 class _Choice:
     """What an answer is made of. bins: those that are asked for. found: summaries of sealed hours, where they were
-    looked at. edition: the source's before. hours: whether of hours, else of samples."""
+    looked at. unsealed: the other hours, of an answer of hours; None of one of samples."""
 
     bins: Bins | None
     found: Summaries | None = None
-    edition: Hashable = None
-    hours: bool = False
+    unsealed: Sequence[int] | None = None
 
 
 def _chosen(query: Query, source: Source) -> _Choice:
@@ -96,10 +95,11 @@ def _chosen(query: Query, source: Source) -> _Choice:
         return _Choice(None)
     if query.width_ms is not None and bins[1] % HOUR_MS:
         return _Choice(bins, hours.sealed(query, source))
-    if query.end_ms - query.start_ms <= SHORT_MS:
-        return _Choice(bins, hours=source.forgotten(query.start_ms, query.end_ms))
-    edition, found = source.edition(), hours.sealed(query, source)
-    return _Choice(bins, found, edition, _dear(query, found) or source.forgotten(query.start_ms, query.end_ms))
+    found = hours.sealed(query, source) if query.end_ms - query.start_ms > SHORT_MS else None
+    if (found is None or not _dear(query, found)) and not source.forgotten(query.start_ms, query.end_ms):
+        return _Choice(bins, found)
+    found = hours.sealed(query, source) if found is None else found
+    return _Choice(bins, found, source.unsealed(far.start_ms(query), query.end_ms))
 
 
 def _many(query: Query, found: Summaries) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol, runtime_checkable
 
@@ -22,9 +22,6 @@ class Source(Protocol):
         self, metrics: Collection[str], start_ms: int, end_ms: int, targets: Collection[str] | None = None
     ) -> Summaries:
         """Sealed hours that overlap the range."""
-
-    def edition(self) -> Hashable:
-        """What changes whenever summaries do."""
 
     def one_state(self) -> AbstractContextManager[None]:
         """Around a few short questions: none of them is told of what happens to the source meanwhile."""
@@ -64,10 +61,6 @@ class Through:
     ) -> Summaries:
         """Sealed hours that overlap the range."""
         return self.source.summaries(metrics, start_ms, end_ms, targets)
-
-    def edition(self) -> Hashable:
-        """What changes whenever summaries do."""
-        return self.source.edition()
 
     def one_state(self) -> AbstractContextManager[None]:
         """Around a few short questions."""

@@ -29,6 +29,7 @@ from bench.speed.asked import (
 )
 from bench.speed.workload import OPEN_HOUR_MS, POWER, Size
 from dashboard.api import export
+from dashboard.arenas import keep_few
 from dashboard.sources import Sources
 from exchange import formats
 from exchange.extract import extract
@@ -67,7 +68,8 @@ class Web:
 
 @contextmanager
 def web(path: Path, size: Size) -> Iterator[Web]:
-    """The store of the workload, its tail loaded, at the workload's own now."""
+    """The store of the workload, its tail loaded, at the workload's own now; memory is kept as the web process does."""
+    keep_few()
     store = open_store(str(path), writer=False, now_ms=size.now_ms)
     tail = Tail(store)
     tail.follow()

@@ -70,7 +70,7 @@ def test_hours_are_sealed_when_they_are_settled(tmp_path: Path) -> None:
     with_upkeep(tmp_path, story)
 
 
-def test_days_are_folded_when_they_are_settled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_days_are_folded_as_their_hours_are_sealed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipeline.upkeep.PAUSE_S", 0.0)
     monkeypatch.setattr("pipeline.upkeep.MOST_DAYS", 1)
 
@@ -78,11 +78,15 @@ def test_days_are_folded_when_they_are_settled(tmp_path: Path, monkeypatch: pyte
         begin = START - START % DAY_MS
         for target in ("old", "other"):
             write(store, begin - START, target=target)
-        for after, left in ((-1, ["old", "other"]), (0, ["other"]), (0, [])):
-            stage.now_ms = begin + 25 * HOUR_MS + after
+        for left in (["other"], []):
+            stage.now_ms = begin + HOUR_MS + 300_000
             await sealing(upkeep)
             await upkeep.fold()
             assert store.days_due(begin + 9 * DAY_MS, 9) == [(target, begin) for target in left]
+        write(store, begin - START, HOUR_MS, target="other")
+        stage.now_ms += HOUR_MS
+        await sealing(upkeep)
+        assert store.days_due(stage.now_ms, 9) == [("other", begin)]
         assert upkeep._problems == {}
 
     with_upkeep(tmp_path, story)

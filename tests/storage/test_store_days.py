@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import delete, update
 
-from storage import chunks, fold, migrations, schema
+from storage import chunks, days, fold, migrations, schema, summaries
 from storage.imports import ImportedHour, Imports
 from storage.records import Batch, Offset, Row
 from storage.store import Store, open_store
@@ -173,13 +173,46 @@ def test_late_rows_imports_and_deletion_spoil_a_day(store: Store) -> None:
 
 def test_when_a_day_is_due(store: Store) -> None:
     three_days(store)
-    assert store.days_due(FIRST + DAY_MS + HOUR_MS - 1, 9) == []
-    assert store.days_due(FIRST + DAY_MS + HOUR_MS, 9) == [("a", FIRST)]
+    assert store.days_due(FIRST - 1, 9) == []
+    assert store.days_due(FIRST, 9) == [("a", FIRST)]
     newest = [(target, FIRST + day * DAY_MS) for target, day in (("a", 2), ("b", 2), ("a", 1), ("b", 1), ("a", 0))]
     assert store.days_due(LATER, 9) == newest
     assert store.days_due(LATER, 2) == newest[:2]
     store.fold(*newest[0])
     assert store.days_due(LATER, 9) == newest[1:]
+
+
+def test_a_day_that_is_not_over_is_folded_anew_with_each_of_its_hours(store: Store) -> None:
+    for hour in (2, 3, 5):
+        at = AFTER + hour * HOUR_S
+        write(store, "a", ["x", "y"], {at: [hour, 7.0], at + 1: [hour + 0.5, 7.0]})
+        assert store.seal("a", FIRST + hour * HOUR_MS, LATER)
+        assert rows(store) == [(0,)], "the hour is in none"
+        before = store.summaries(["x", "y"], None, FIRST, LATER)
+        assert before.last[0, -1] == hour + 0.5
+        assert fold_all(store) == 2
+        assert_same(store.summaries(["x", "y"], None, FIRST, LATER), before)
+    assert before.hours.tolist() == [FIRST + hour * HOUR_MS for hour in (2, 3, 5)]
+    assert store.verify().faults == []
+
+
+@pytest.mark.parametrize(
+    "order", [[0, 1, 2, 3, 4, 5], [1, 0, 2, 3, 4, 5], [3, 4, 5, 0, 1, 2], [0, 3, 1, 4, 2, 5], [0, 1, 2, 3, 4]]
+)
+def test_days_in_any_order_are_laid_where_they_belong(order: list[int]) -> None:
+    """A database may give rows in another order than SQLite does; and one may be missing."""
+    cells = np.arange(6.0 * 8 * 24).reshape(6, 8, 24)
+    series, day = np.repeat([4, 9], 3), np.tile(FIRST + np.arange(3) * DAY_MS, 2)
+    names = {4: Series("a", "x"), 9: Series("a", "y")}
+    found = summaries._arranged(names, days.Days(series[order], day[order], cells[order]), [], FIRST, LATER)
+    assert found.series == (names[4], names[9])
+    assert found.hours.tolist() == [FIRST + hour * HOUR_MS for hour in range(72)]
+    right = cells.reshape(2, 3, 8, 24).transpose(2, 0, 1, 3).reshape(8, 2, 72)
+    known = np.ones((2, 72), bool)
+    known[1, 48:] = 5 in order
+    for name, column in zip(MEASURES, right, strict=True):
+        absent = 0.0 if name == "count" else np.nan
+        np.testing.assert_array_equal(getattr(found, name), np.where(known, column, absent))
 
 
 def test_what_is_sealed_while_a_day_is_folded(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable
+from collections.abc import Collection
 from contextlib import AbstractContextManager
 
 import pytest
@@ -46,9 +46,6 @@ class Standing:
         self, metrics: Collection[str], start_ms: int, end_ms: int, targets: Collection[str] | None = None
     ) -> Summaries:
         return self.store.summaries(metrics, None if targets is None else list(targets), start_ms, end_ms)
-
-    def edition(self) -> Hashable:
-        return self.store.edition()
 
     def one_state(self) -> AbstractContextManager[None]:
         return self.store.one_state()

@@ -50,10 +50,6 @@ class Memory:
         wanted = [hour for hour in hours if hour + HOUR_MS > start_ms and hour <= end_ms and hour not in self.open]
         return summarise(chosen, wanted)
 
-    def edition(self) -> object:
-        """The hours that are open, and those that are given up."""
-        return tuple(self.open), tuple(self.gone)
-
     def one_state(self) -> AbstractContextManager[None]:
         """Nothing happens to it."""
         return nullcontext()

@@ -60,17 +60,18 @@ class Counting(Memory):
         return super().summaries(metrics, start_ms, end_ms, targets)
 
 
-def test_nothing_is_asked_again_while_nothing_is_sealed() -> None:
+def test_nothing_is_asked_again_where_both_were_asked_in_one_state() -> None:
     source = Counting(frame({A: [100.0] * (3 * PER_HOUR)}), unsealed=[FIRST_MS + 2 * HOUR_MS])
     query = question(gpu.GPU_POWER, 0, 2)
-    edition, found = source.edition(), hours.sealed(query, source)
-    known = hours.complete(query, source, found, edition)
+    found, unsealed = hours.sealed(query, source), source.unsealed(query.start_ms, query.end_ms)
+    known = hours.complete(query, source, found, unsealed)
     assert (source.asked, known.summaries.hours.tolist()) == (1, [FIRST_MS + hour * HOUR_MS for hour in range(3)])
     hours.complete(query, source, found)
-    assert source.asked == 2, "who does not know the edition asks"
+    assert source.asked == 2, "it may have been sealed meanwhile"
     source.open = []
-    assert hours.complete(query, source, found, edition).summaries.hours.tolist()[-1] == FIRST_MS + 2 * HOUR_MS
-    assert source.asked == 3, "the last hour was sealed meanwhile"
+    assert hours.complete(query, source, found).summaries.hours.tolist()[-1] == FIRST_MS + 2 * HOUR_MS
+    assert hours.complete(query, source, found, unsealed).summaries.hours.tolist()[-1] == FIRST_MS + 2 * HOUR_MS
+    assert source.asked == 3, "the last hour was sealed meanwhile, and is among the others"
 
 
 class InSheetsAlone(InSheets):

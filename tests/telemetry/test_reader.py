@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
 
@@ -15,7 +17,7 @@ from telemetry.catalog import engine, gpu, ratios
 from telemetry.counters import increase
 from telemetry.model import Metric, Ratio, Series, part
 from telemetry.query import Line, Query
-from telemetry.summary import HOUR_MS
+from telemetry.summary import HOUR_MS, Summaries
 from tests.telemetry.frames import Numbers
 from tests.telemetry.hours import FIRST_MS, PER_HOUR, STEP_S, frame, linear, question, told
 from tests.telemetry.hours import hours as summaries
@@ -151,12 +153,24 @@ def test_hours_that_are_not_sealed_leave_no_seam(
 
 
 class Sealing(Memory):
-    """A source whose open hours are sealed after they were first asked for."""
+    """A source whose open hours are sealed after the first question for summaries, or the state that it was one of."""
 
-    def unsealed(self, start_ms: int, end_ms: int) -> list[int]:
-        before = super().unsealed(start_ms, end_ms)
+    held = False
+
+    @contextmanager
+    def one_state(self) -> Iterator[None]:
+        self.held = True
+        yield
+        self.held = False
         self.open = []
-        return [hour for hour in before if hour in self.open]
+
+    def summaries(
+        self, metrics: Collection[str], start_ms: int, end_ms: int, targets: Collection[str] | None = None
+    ) -> Summaries:
+        found = super().summaries(metrics, start_ms, end_ms, targets)
+        if not self.held:
+            self.open = []
+        return found
 
 
 @pytest.mark.usefixtures("dear")
@@ -172,7 +186,9 @@ def test_a_stated_width_is_kept() -> None:
 def test_an_hour_that_is_sealed_meanwhile_is_not_lost() -> None:
     samples = frame(DAY)
     query = question(gpu.GPU_POWER, 0, 5)
-    found = reader.read(query, Sealing(samples, unsealed=[FIRST_MS + 5 * HOUR_MS]))
+    source = Sealing(samples, unsealed=[FIRST_MS + 5 * HOUR_MS])
+    found = reader.read(query, source)
+    assert source.open == []
     assert found.resolution == "hours"
     same(found.lines, far.answer(query, summaries(samples)))
 
