@@ -20,6 +20,7 @@ from storage.clocks import Reading
 from storage.damage import Damage
 from storage.database import Database
 from storage.hot import Piece
+from storage.intervals import stretches
 from storage.late import Late
 from storage.layouts import Layouts
 from storage.plan import Plan, make_plan
@@ -84,8 +85,7 @@ class Sealer:
             self._layouts.refresh(connection)
             known = self._layouts.series()
             plan = make_plan(self._layouts, known, None, [target])
-            gaps = history.gaps(connection, [target])
-            start = hour - lead_ms(gaps[0])
+            start = hour - lead_ms(_longest_gap(connection, target, hour))
             hours = sealed.gather(connection, plan, start, hour + HOUR_MS - 1, self._damage.before(hour))
             return Before(_state(connection, target, hour), sequence, plan, known, start, hours)
 
@@ -154,6 +154,12 @@ class Sealer:
             connection.execute(self._upsert["clock"], clock)
             days.mark(connection, self._database.dialect, clock["target"], clock["hour"])
         return True
+
+
+def _longest_gap(connection: Connection, target: str, hour: int) -> float:
+    """What is a gap of a target, now or in the hour: it may have been read more rarely then."""
+    other = stretches(connection, [target], hour, hour + HOUR_MS - 1).get(target, ())
+    return max([float(history.gaps(connection, [target])[0]), *(told for _, _, told, _ in other)])
 
 
 def _is_done(before: Before, hour: int) -> bool:

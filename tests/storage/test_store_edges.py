@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from storage.imports import ImportedHour, Imports
-from storage.intervals import own_gaps
+from storage.intervals import OWN_FACT, own_gaps
 from storage.read import AT_ONCE
-from storage.records import Batch, Offset, Row
+from storage.records import Batch, Fact, Offset, Row, TargetRow
 from storage.store import Store
 from storage.upkeep import is_kept
 from telemetry.counters import Step
@@ -102,3 +102,16 @@ def test_rates_of_an_imported_hour_do_not_cross_a_restart_in_the_hour_before(sto
     found = store.summaries([energy.metric], None, START, START + 2 * HOUR_MS - 1)
     assert (found.minimum.tolist(), found.maximum.tolist()) == ([[5.0, 5.0]], [[5.0, 5.0]])
     assert found.gain.tolist() == [[10.0 * 1798, 10.0 * 1800]]
+
+
+def test_an_hour_that_was_read_rarely_begins_with_the_step_into_it(store: Store) -> None:
+    """Read every five minutes, 600 J each, and every second since the hour's end, before it was sealed."""
+    energy, rare_ms = Series("a", "gpu_energy_joules_total", (("gpu", "0"),)), 300_000
+    change = START + HOUR_MS + 60 * SECOND
+    layout, ticks = store.layout("a", (energy,)), range(START - rare_ms, START + HOUR_MS, rare_ms)
+    rows = [Row(tick, "a", tick, layout, [600.0 * place]) for place, tick in enumerate(ticks)]
+    facts = [Fact("a", OWN_FACT, str(rare_ms), START - HOUR_MS), Fact("a", OWN_FACT, "1000", change)]
+    store.commit(Batch(rows=rows, facts=facts, targets=[TargetRow("a", "node", "", 1000, "ok", "", 0, 0)]), change)
+    assert store.seal("a", START, START + HOUR_MS + 300 * SECOND)
+    found = store.summaries([energy.metric], None, START, START)
+    assert (found.count.tolist(), found.seconds.tolist(), found.gain.tolist()) == ([[12.0]], [[3600.0]], [[7200.0]])
