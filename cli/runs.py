@@ -225,11 +225,12 @@ def _row(run: Mapping[str, Any]) -> tuple[str, ...]:
     marks += [
         mark for mark, on in (("live", run["live"]), ("baseline", run["baseline"]), ("pinned", run["pinned"])) if on
     ]
+    marks += ["trimmed"] if run["stretch"] != [run["start"], run["end"]] else []
     return (
         str(run["id"]),
         run["name"],
         run["model"],
-        instant(run["start"]),
+        instant(run["stretch"][0]),
         *shown,
         ", ".join([*marks, *run["tags"]]),
     )
@@ -250,11 +251,10 @@ def _show(sources: Sources, run_id: int, options: Mapping[str, Any]) -> int:
 
 def _lines(found: Mapping[str, Any]) -> list[str]:
     run = found["run"]
-    end = "it goes on" if run["live"] else f"{instant(run['end'])}: {run['ended']}"
     lines = [
         f"{run['name']} (run {run['id']} of {run['deployment']})",
-        f"from {instant(run['start'])}: {run['began']}",
-        f"to   {end}",
+        f"from {_end(run, 'start', 0)}: {run['began']}",
+        "to   it goes on" if run["live"] else f"to   {_end(run, 'end', 1)}: {run['ended']}",
     ]
     lines += run["note"].split("\n") if run["note"] else []
     lines += [found["why"]] if found["why"] else []
@@ -265,6 +265,12 @@ def _lines(found: Mapping[str, Any]) -> list[str]:
     lines += ["", "Ran on", *(aligned(printed).splitlines() or ["not known yet"])]
     lines += [f"{instant(mark['t'])}  {mark['kind']}: {mark['text']}" for mark in found["marks"]]
     return lines
+
+
+def _end(run: Mapping[str, Any], which: str, place: int) -> str:
+    """An end of what its numbers are of, and where it was trimmed, of the whole run."""
+    told, own = run["stretch"][place], run[which]
+    return instant(told) if told == own else f"{instant(told)}, trimmed; the whole run {instant(own)}"
 
 
 def _shown(value: str, unit: str | None) -> str:

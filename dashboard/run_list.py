@@ -16,7 +16,7 @@ from telemetry.catalog import cluster
 
 COMPARED = "speed.decode_mean"
 """Number that a run and its deployment's baseline are compared by."""
-FIELDS = ("id", "deployment", "name", "model", "start", "end", "baseline", "pinned", "tags", "labels")
+FIELDS = ("id", "deployment", "name", "model", "start", "end", "baseline", "pinned", "tags", "labels", "trimmed")
 COLUMNS = (*FIELDS, "spark", "against", *HEADLINES)
 """What a row holds, in this order. against: by how much it differs from the baseline, as a share; null: not known."""
 PLACE = HEADLINES.index(COMPARED)
@@ -30,10 +30,10 @@ def table(sources: Sources, numbers: RunNumbers, since_ms: int | None) -> dict[s
     live = [] if since_ms is None else sources.store.runs(RunFilter(live=True))
     going, usual = numbers.headlines(live), baselines(sources, numbers)
     found = []
-    for number, deployment, name, model, start, end, baseline, pinned, tags, labels, head, course in rows:
+    for number, deployment, name, model, start, end, baseline, pinned, tags, labels, trimmed, head, course in rows:
         own = _read(head) if number not in going else _in_order(going[number])
         line = _course(sources, deployment, start) if end is None else _kept(course)
-        marks = (bool(baseline), bool(pinned), orjson.Fragment(tags), orjson.Fragment(labels))
+        marks = (bool(baseline), bool(pinned), orjson.Fragment(tags), orjson.Fragment(labels), bool(trimmed))
         differs = against(number, own[PLACE], usual.get(deployment))
         found.append((number, deployment, name, model, start, end, *marks, line, differs, *own))
     return {"columns": COLUMNS, "runs": found}

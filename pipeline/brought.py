@@ -84,7 +84,8 @@ def bundle_run(number: int, order: Mapping[str, Any], tick: int) -> Brought:
     """A run of another installation as it is kept here. Its order was checked when it was read, so no tick waits."""
     bundle = Bundle.checked(order["bundle"])
     parts = {**bundle.kept, origin_part(order["bundle"]["key"]): {**bundle.origin, "imported": tick}}
+    run = bundle.run(number)
     if "charts" in parts:
-        parts[SPARK] = course(parts["charts"])
+        parts[SPARK] = course(parts["charts"], run.stretch)
     kept = tuple(RunPart(number, kind, 0, value) for kind, value in parts.items())
-    return Brought(bundle.run(number), kept, bundle.marks)
+    return Brought(run, kept, bundle.marks)

@@ -138,7 +138,7 @@ def parts(store: Store, run: Run) -> dict[str, Any]:
         HEADLINE: headline(found.summary),
         FINGERPRINT: found.fingerprint.to_json(),
         CHARTS: drawn,
-        SPARK: course(drawn),
+        SPARK: course(drawn, run.stretch),
         CELLS: cut(subject_of(store, run, found.start_ms, found.end_ms), StoreReader(store)).to_json(),
         EVENTS: [
             {"t": one.at_ms, "target": one.target, "kind": one.kind, "text": one.text}
@@ -147,10 +147,12 @@ def parts(store: Store, run: Run) -> dict[str, Any]:
     }
 
 
-def course(drawn: Mapping[str, Any]) -> list[float | None]:
-    """The course of a deployment's decode speed, from charts."""
+def course(drawn: Mapping[str, Any], stretch: tuple[int, int | None]) -> list[float | None]:
+    """The course of a deployment's decode speed in the stretch that numbers are of, from charts."""
     lines = (one["v"] for one in drawn["series"] if one["metric"] == cluster.RECORDED_DECODE.name)
-    return spark(next(lines, []))
+    begin, step = drawn["start"], drawn["step_ms"]
+    high = None if stretch[1] is None else (stretch[1] - begin) // step + 1
+    return spark(next(lines, [])[(stretch[0] - begin) // step : high])
 
 
 def spark(line: Sequence[float | None]) -> list[float | None]:

@@ -90,9 +90,23 @@ class Run:
         """Whether its samples were taken here; else it has the numbers that came with it, and no others."""
         return self.by in ("found", "hand")
 
+    @property
+    def stretch(self) -> tuple[int, int | None]:
+        """Begin and end of the run as everybody is told them: of what numbers are taken of, which is the run where
+        nobody trimmed it. The end is None while it goes on."""
+        start = self.start_ms if self.trim_start_ms is None else max(self.start_ms, self.trim_start_ms)
+        if self.end_ms is None:
+            return start, None
+        return start, max(start, self.end_ms if self.trim_end_ms is None else min(self.end_ms, self.trim_end_ms))
+
+    @property
+    def trimmed(self) -> bool:
+        """Whether that is only a part of it."""
+        return self.stretch != (self.start_ms, self.end_ms)
+
     def window(self, now_ms: int) -> tuple[int, int]:
-        """Start and end of what numbers are taken of: trimmed, and up to now while it goes on. Never reversed."""
-        end = now_ms if self.end_ms is None else self.end_ms
-        start = max(self.start_ms, self.start_ms if self.trim_start_ms is None else self.trim_start_ms)
-        end = min(end, end if self.trim_end_ms is None else self.trim_end_ms)
-        return start, max(start, end)
+        """The same, up to now while it goes on, or to where it was trimmed meanwhile. Never reversed."""
+        start, end = self.stretch
+        if end is None:
+            end = max(start, now_ms if self.trim_end_ms is None else min(now_ms, self.trim_end_ms))
+        return start, end

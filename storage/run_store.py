@@ -57,9 +57,10 @@ class RunStore:
             return runs.owners(connection, kind)
 
     def listed_runs(self, kinds: Sequence[str], since_ms: int | None = None) -> Sequence[Sequence[Any]]:
-        """(id, deployment, name, model, start_ms, end_ms, baseline, pinned, tags, labels, a part of each kind) of runs,
-        the newest first; no object is made of any, since they may be ten thousand. What is JSON stays text; None: not
-        there. since_ms: those that go on or ended since; None: all that ended.
+        """(id, deployment, name, model, start_ms, end_ms, baseline, pinned, tags, labels, trimmed, a part of each kind)
+        of runs, the newest first; no object is made of any, since they may be ten thousand. start_ms, end_ms: of the
+        stretch that numbers are of; trimmed: 1 where that is a part. What is JSON stays text; None: not there.
+        since_ms: those that go on or ended since; None: all that ended.
         """
         with self._database.reading() as connection:
             return runs.listed(connection, kinds, since_ms)

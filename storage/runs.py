@@ -41,7 +41,7 @@ FROM_TEXT: Mapping[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("start_ms", "end_ms", "trim_start_ms", "trim_end_ms"), clipped),
 }
 """Fields that are not kept as they are."""
-LISTED = ("id", "deployment", "name", "model", "start_ms", "end_ms", "baseline", "pinned", "tags", "labels")
+LISTED = ("id", "deployment", "name", "model", "start_ms", "end_ms", "baseline", "pinned", "tags", "labels", "trimmed")
 COLUMNS = tuple(one.name for one in fields(Run) if one.name in RUN)
 
 
@@ -233,9 +233,19 @@ def listed(connection: Connection, kinds: Sequence[str], since_ms: int | None) -
     return connection.execute(query.where(wanted).order_by(RUN.start_ms.desc(), RUN.id.desc())).fetchall()
 
 
+BEGINS_LATER, ENDS_EARLIER = RUN.trim_start_ms > RUN.start_ms, RUN.trim_end_ms < RUN.end_ms
+SHOWN: Mapping[str, ColumnElement[Any]] = {
+    "start_ms": case((BEGINS_LATER, RUN.trim_start_ms), else_=RUN.start_ms),
+    "end_ms": case((ENDS_EARLIER, RUN.trim_end_ms), else_=RUN.end_ms),
+    "trimmed": case((or_(BEGINS_LATER, ENDS_EARLIER), 1), else_=0).label("trimmed"),
+}
+"""Columns of the list that are no columns of a run: begin and end of `runs.model.Run.stretch`, and whether that is a
+part."""
+
+
 def _shown(name: str) -> ColumnElement[Any]:
     """A column of the list; an instant as `clipped` has it."""
-    column: ColumnElement[Any] = RUN[name]
+    column: ColumnElement[Any] = SHOWN[name] if name in SHOWN else RUN[name]
     return case((column > LATEST_MS, LATEST_MS), else_=column).label(name) if name.endswith("_ms") else column
 
 

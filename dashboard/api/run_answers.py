@@ -42,6 +42,7 @@ def run_json(run: Run) -> dict[str, Any]:
         "model": run.model,
         "start": run.start_ms,
         "end": run.end_ms,
+        "stretch": list(run.stretch),
         "live": run.live,
         "began": run.began,
         "ended": run.ended,

@@ -177,11 +177,8 @@ def head(found: Answer) -> Component:
     ]
     chips = [ORIGINS[run["by"]], *chips] if run["by"] in ORIGINS else chips
     chips += run["tags"] + [f"{key}: {text}" for key, text in sorted(run["labels"].items())]
-    until: list[Content] = ["it goes on"] if run["live"] else [html.Time("", **{"data-instant": str(run["end"])})]
     why = f"{run['began']}" + (f"; {run['ended']}" if run["ended"] else "")
-    when = html.P(
-        [html.Time("", **{"data-instant": str(run["start"])}), " – ", *until, f" · {why}"], className="dimmed"
-    )
+    when = html.P([*between(*run["stretch"]), *whole(run), f" · {why}"], className="dimmed")
     way = html.Div(
         [
             *([] if run["by"] in ORIGINS else [explore(run, found["stretch"]), *files(run, found["stretch"])]),
@@ -193,6 +190,18 @@ def head(found: Answer) -> Component:
     return html.Div(
         [html.H1(run["name"]), *(html.Span(one, className="tag") for one in chips), when, way], className="page-head"
     )
+
+
+def between(start: int, end: int | None) -> list[Content]:
+    """From when to when."""
+    until: Content = "it goes on" if end is None else html.Time("", **{"data-instant": str(end)})
+    return [html.Time("", **{"data-instant": str(start)}), " – ", until]
+
+
+def whole(run: Mapping[str, Any]) -> list[Content]:
+    """From when to when a run was of which the stretch that is told is only a part; nothing where it is all of it."""
+    own = [run["start"], run["end"]]
+    return [] if run["stretch"] == own else [" · trimmed, the whole run is ", *between(*own)]
 
 
 def headlines(summary: Sequence[Mapping[str, Any]]) -> Component:

@@ -10,7 +10,7 @@ from dashboard.report import tables
 from dashboard.report.content import Content
 from dashboard.report.sections import Sections
 from dashboard.report.tags import in_unit
-from dashboard.report.times import instant
+from dashboard.report.times import instant, stretch, whole
 from telemetry import formatting
 from telemetry.model import Unit
 
@@ -90,12 +90,12 @@ def markdown(content: Content) -> str:
 def _lead(content: Content) -> str:
     run = content["run"]
     nodes = tables.find(content["summary"], "nodes.took_part")
-    end = content["written"] if run["end"] is None else run["end"]
+    start, end = stretch(run, content["written"])
     parts = [f"**{plain(run['model'] or run['deployment'])}**"]
     if nodes is not None and nodes["value"]:
         parts.append(f"{nodes['value']:g} node{'' if nodes['value'] == 1 else 's'}")
-    parts += [instant(run["start"]), formatting.text((end - run["start"]) / 1000, Unit.SECONDS)]
-    return " · ".join(parts)
+    parts += [instant(start), formatting.text((end - start) / 1000, Unit.SECONDS), whole(run)]
+    return " · ".join(filter(None, parts))
 
 
 def _value(entry: Mapping[str, Any] | None) -> str:

@@ -12,7 +12,7 @@ from dashboard.report import results, sections, tables
 from dashboard.report.content import Content
 from dashboard.report.figures import Figures
 from dashboard.report.tags import Html, inner, tag
-from dashboard.report.times import instant, iso
+from dashboard.report.times import instant, iso, stretch, whole
 from dashboard.security import script_json
 from dashboard.theme import PALETTES
 from telemetry import formatting
@@ -143,11 +143,13 @@ def _lead(content: Content) -> list[Html]:
     """Model, nodes, when and how long, in one line."""
     run = content["run"]
     nodes = tables.find(content["summary"], "nodes.took_part")
-    end = content["written"] if run["end"] is None else run["end"]
-    length = formatting.text((end - run["start"]) / 1000, Unit.SECONDS)
+    start, end = stretch(run, content["written"])
+    length = formatting.text((end - start) / 1000, Unit.SECONDS)
     many = f"{nodes['value']:g} node{'' if nodes['value'] == 1 else 's'}" if nodes and nodes["value"] else ""
-    began = tag("time", instant(run["start"]), datetime=iso(run["start"]))
-    parts = [tag("b", run["model"] or run["deployment"]), many, began, length if end > run["start"] else ""]
+    began = tag("time", instant(start), datetime=iso(start))
+    parts = [tag("b", run["model"] or run["deployment"]), many, began, length if end > start else ""]
+    if trimmed := whole(run):
+        parts.append(f"{trimmed}; its charts, and times since the beginning, are of all of it")
     if run["live"]:
         parts.append("it still goes on")
     found: list[Html] = []

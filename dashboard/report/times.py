@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 from runs.bounds import LATEST_MS
 
@@ -24,6 +26,21 @@ def iso(ms: int) -> str:
 def _moment(ms: int) -> datetime:
     """Of an instant that a calendar has: what lies beyond comes from a store that lies."""
     return datetime.fromtimestamp(min(ms, LATEST_MS) / 1000, UTC)
+
+
+def stretch(run: Mapping[str, Any], written_ms: int) -> tuple[int, int]:
+    """Begin and end of what a run's numbers are of; the end of one that goes on is when this is written."""
+    start, end = run["stretch"]
+    return start, max(start, written_ms) if end is None else end
+
+
+def whole(run: Mapping[str, Any]) -> str:
+    """From when to when a run was of which that is only a part; "" where it is all of it."""
+    start, end = run["start"], run["end"]
+    if run["stretch"] == [start, end]:
+        return ""
+    until = "and goes on" if end is None else f"to {instant(end)}"
+    return f"trimmed, the whole run is from {instant(start)} {until}"
 
 
 def since(ms: float) -> str:

@@ -107,6 +107,18 @@ def test_show(do: Do, world: World) -> None:
     assert found["stretch"] == [tick(15), tick(20)]
 
 
+def test_a_trimmed_run_begins_and_ends_where_its_numbers_do(do: Do, world: World) -> None:
+    keep(world, run(1, 10, 30, trim_start_ms=tick(15), trim_end_ms=tick(25), revision=1))
+    row = next(one for one in do("list")[1].splitlines() if one.startswith("1 "))
+    assert cli.runs.instant(tick(15)) in row
+    assert "10.0 s" in row
+    assert row.endswith("trimmed")
+    lines = do("show", "1")[1].splitlines()
+    ends = [(cli.runs.instant(tick(told)), cli.runs.instant(tick(own))) for told, own in ((15, 10), (25, 30))]
+    assert lines[1].startswith(f"from {ends[0][0]}, trimmed; the whole run {ends[0][1]}:")
+    assert lines[2].startswith(f"to   {ends[1][0]}, trimmed; the whole run {ends[1][1]}:")
+
+
 ORDERS: list[tuple[tuple[str, ...], Callable[[Run], Any], Any]] = [
     (("rename", "1", "with", "drafts"), lambda run: run.name, "with drafts"),
     (("label", "1", "a=b", "c=d=e"), lambda run: run.labels, {"drafts": "7", "a": "b", "c": "d=e"}),

@@ -79,7 +79,16 @@ def test_a_result_without_an_engine_has_no_columns_of_one() -> None:
 
 
 ABOUT = {"id": 4, "name": "x", "deployment": "x", "live": False, "pinned": False, "baseline": False, "note": ""}
-ABOUT |= {"tags": [], "labels": {}, "start": 0, "end": 9000, "trim_start": None, "trim_end": None, "before": None}
+ABOUT |= {
+    "tags": [],
+    "labels": {},
+    "start": 0,
+    "end": 9000,
+    "stretch": [0, 9000],
+    "trim_start": None,
+    "trim_end": None,
+    "before": None,
+}
 ABOUT |= {"after": None, "measured": {}, "nodes": None}
 
 

@@ -26,6 +26,25 @@ def test_window(end: int | None, trim: tuple[int | None, int | None], now: int, 
     assert run.live is (end is None)
 
 
+@pytest.mark.parametrize(
+    ("end", "trim", "stretch", "trimmed"),
+    [
+        (900, (None, None), (100, 900), False),
+        (900, (200, None), (200, 900), True),
+        (900, (None, 800), (100, 800), True),
+        (900, (50, 1000), (100, 900), False),
+        (900, (850, 800), (850, 850), True),
+        (None, (None, None), (100, None), False),
+        (None, (200, None), (200, None), True),
+    ],
+)
+def test_the_stretch_that_is_told(
+    end: int | None, trim: tuple[int | None, int | None], stretch: tuple[int, int | None], trimmed: bool
+) -> None:
+    run = Run(1, "Kimi-K3", "one", 100, end, trim_start_ms=trim[0], trim_end_ms=trim[1])
+    assert (run.stretch, run.trimmed) == (stretch, trimmed)
+
+
 def test_how_it_was_measured() -> None:
     told = Measured(concurrency="16", tool="vllm bench serve")
     assert told.to_json() == {"concurrency": "16", "tool": "vllm bench serve"}

@@ -40,7 +40,8 @@ def test_rows_of_what_ended(kept: Store) -> None:
     assert kept.settle_run(RUNS[0], {"headline": {"x": 1.5}, "spark": [1, None]})
     rows = kept.listed_runs(("headline", "spark"))
     assert [row[0] for row in rows] == [4, 3, 2, 1]
-    *row, tags, labels, head, spark = rows[-1]
+    *row, tags, labels, trimmed, head, spark = rows[-1]
+    assert trimmed == 0
     assert row == [1, "m", "one", "org/m", 100, 150, 1, 0]
     assert list(map(json.loads, (tags, labels, head, spark))) == [["a", "b"], {"k": "v"}, {"x": 1.5}, [1, None]]
     assert tuple(rows[1][6:8]) + tuple(rows[1][-2:]) == (0, 1, None, None)

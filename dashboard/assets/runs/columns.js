@@ -101,7 +101,7 @@ function instant(value) {
 
 export function marks(run) {
   const origin = ORIGINS.find(([begin]) => run.deployment?.startsWith(begin))?.[1];
-  return [origin, run.live && "live", run.baseline && "baseline", run.pinned && "pinned", ...run.tags].filter(Boolean);
+  return [origin, run.live && "live", run.baseline && "baseline", run.pinned && "pinned", run.trimmed && "trimmed", ...run.tags].filter(Boolean);
 }
 
 export function modelOf(run) {
