@@ -51,7 +51,7 @@ def frame(
     if not len(plan.layouts):
         return empty()
     hours = sealed.gather(connection, plan, start_ms, end_ms, broken)
-    rows = hot.joined(list(hot.pieces(connection, dialect, plan, hours.clean, start_ms, end_ms)))
+    rows = hot.joined(list(hot.pieces(connection, dialect, plan, hours.clean, start_ms, end_ms, broken)))
     table = assemble(plan, known, hours, rows, broken, room)
     return empty() if table is None else framed(connection, table, known, room)
 
@@ -73,7 +73,8 @@ def sheets(
     if not len(plan.layouts) or not ranges:
         return (blank() for _ in ranges)
     hours = sealed.gather_all(connection, plan, ranges, broken, layouts.remembered)
-    rows = hot.joined(list(hot.pieces(connection, dialect, plan, hours[0].clean, ranges[0][0], ranges[-1][1])))
+    span = ranges[0][0], ranges[-1][1]
+    rows = hot.joined(list(hot.pieces(connection, dialect, plan, hours[0].clean, *span, broken)))
     return (
         _sheet(values_of(plan, known, some, rows.between(plan, start, end), broken), known)
         for some, (start, end) in zip(hours, ranges, strict=True)

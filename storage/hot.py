@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from sqlalchemy import BigInteger, ColumnElement, Connection, Select, bindparam, case, func, select
 
+from storage.clocks import Place
 from storage.codec import pick, unpack_joined
+from storage.damage import Broken, refused
 from storage.dialect import Dialect
 from storage.errors import StoreBroken
 from storage.plan import Plan, runs
@@ -26,6 +28,7 @@ SLICE_MS = 180_000
 cost more questions than they save memory."""
 FIRST = select(func.min(HOT.tick, type_=BigInteger))
 FIRST_AFTER = FIRST.where(HOT.tick > bindparam("after"), HOT.tick <= bindparam("last"))
+T = TypeVar("T")
 Texts = Select[*tuple[Any, ...]]
 Hours = Collection[tuple[str, int]]
 """(target, start of the hour)"""
@@ -63,9 +66,10 @@ def joined(pieces: Sequence[Piece]) -> Piece:
 
 
 def pieces(
-    connection: Connection, dialect: Dialect, plan: Plan, sealed: Hours, start: int, end: int
+    connection: Connection, dialect: Dialect, plan: Plan, sealed: Hours, start: int, end: int, broken: Broken = refused
 ) -> Iterator[Piece]:
-    """Rows of start ≤ tick ≤ end, but of the target-hours that are sealed."""
+    """Rows of start ≤ tick ≤ end, but of the target-hours that are sealed. broken: told of a damaged row, which is left
+    out."""
     everybody = frozenset(plan.targets)
     at: int | None = start if everybody else None
     while at is not None:
@@ -73,12 +77,12 @@ def pieces(
         bound = min(end, hour + HOUR_MS - 1)
         wanted = sorted(name for name in everybody if (name, hour) not in sealed)
         if wanted:
-            yield from _hour(connection, dialect, plan, wanted, at, bound)
+            yield from _hour(connection, dialect, plan, wanted, at, bound, broken)
         at = None if bound >= end else connection.scalar(FIRST_AFTER, {"after": bound, "last": end})
 
 
 def _hour(
-    connection: Connection, dialect: Dialect, plan: Plan, targets: Sequence[str], start: int, end: int
+    connection: Connection, dialect: Dialect, plan: Plan, targets: Sequence[str], start: int, end: int, broken: Broken
 ) -> Iterator[Piece]:
     query, names = _query(dialect, plan, targets)
     mine = HOT.target.in_(targets) if len(targets) < AT_ONCE else HOT.target.is_not(None)
@@ -89,8 +93,44 @@ def _hour(
         if texts[0] is None:
             at = connection.scalar(FIRST.where(HOT.tick >= stop, HOT.tick <= end, mine))
             continue
-        yield _piece(plan, texts)
+        try:
+            piece = _piece(plan, texts)
+        except StoreBroken:
+            yield from _sound(connection, dialect, plan, targets, sorted(set(_ticks(texts))), broken)
+        else:
+            yield piece
         at = stop
+
+
+def _sound(
+    connection: Connection, dialect: Dialect, plan: Plan, targets: Sequence[str], ticks: Sequence[int], broken: Broken
+) -> Iterator[Piece]:
+    """Rows of these ticks, one of which is damaged, without it: halves, and halves of the one that it is in."""
+    query, names = _query(dialect, plan, targets)
+    texts = tuple(connection.execute(query, {**names, "at": ticks[0], "stop": ticks[-1] + 1}).one())
+    if texts[0] is None:
+        return
+    try:
+        piece = _piece(plan, texts)
+    except StoreBroken as error:
+        if len(ticks) == len(targets) == 1:
+            place = Place("row", targets[0], hour_of(ticks[0]))
+            broken(place, StoreBroken(f"{place} at {ticks[0]} is damaged: {error.__cause__}"))
+            return
+    else:
+        yield piece
+        return
+    halves = [(targets, some) for some in _halves(ticks)] if len(ticks) > 1 else [(s, ticks) for s in _halves(targets)]
+    for names_of, some in halves:
+        yield from _sound(connection, dialect, plan, names_of, some, broken)
+
+
+def _halves(whole: Sequence[T]) -> tuple[Sequence[T], Sequence[T]]:
+    return whole[: len(whole) // 2], whole[len(whole) // 2 :]
+
+
+def _ticks(texts: Sequence[bytes | None]) -> list[int]:
+    return [int(tick) for tick in unpack_joined(texts[0]).tolist()]
 
 
 def _query(dialect: Dialect, plan: Plan, targets: Sequence[str]) -> tuple[Texts, dict[str, object]]:

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, func, or_, select, true
+from sqlalchemy import ColumnElement, Connection, LargeBinary, Select, and_, cast, func, or_, select, true
 
 from storage import schema
 from storage.asking import scalars
+from storage.clocks import Place
 from storage.codec import labels_of, unpack, value_of
+from storage.damage import Broken
+from storage.errors import StoreBroken
 from storage.records import Absence, Command, Commit, Episode, Event, Fact, Offset, Row, TargetRow
 from telemetry.model import Series
+from telemetry.summary import hour_of
 
 AT_ONCE = 500
 """Values of one IN (…): below every engine's limit of parameters."""
 HOT = schema.hot.c
+ROW = select(HOT.tick, HOT.target, HOT.at_ms, HOT.layout, cast(HOT.data, LargeBinary)).order_by(HOT.tick, HOT.target)
+"""The numbers as bytes: of a text that is damaged the driver would not even say whose it is."""
 OFFSETS = select(
     schema.series.c.target,
     schema.series.c.metric,
@@ -40,8 +47,33 @@ def latest_commit(connection: Connection) -> Commit | None:
     return None if found is None else Commit(*found)
 
 
+@dataclass(frozen=True)
+class Reader:
+    """Makes rows of what stands in the table. width: series of a layout, by its number. broken: told of a damaged row,
+    which is left out."""
+
+    width: Callable[[int], int]
+    broken: Broken
+
+    def rows(self, connection: Connection, query: Select[Any]) -> list[Row]:
+        """Those of a query of ROW."""
+        return [row for found in connection.execute(query) if (row := self._row(*found)) is not None]
+
+    def _row(self, tick: int, target: str, at_ms: int, layout: int, data: bytes) -> Row | None:
+        try:
+            values, wanted = unpack(data), self.width(layout)
+            if values.shape != (wanted,):
+                raise ValueError(f"{values.size} numbers where the layout says {wanted}")
+        except (ValueError, TypeError) as error:
+            place = Place("row", target, hour_of(tick))
+            self.broken(place, StoreBroken(f"{place} at {tick} is damaged: {error}"))
+            return None
+        return Row(tick, target, at_ms, layout, values)
+
+
 def rows(
     connection: Connection,
+    reader: Reader,
     ticks: Sequence[int] | None,
     start: int | None,
     end: int | None,
@@ -51,10 +83,10 @@ def rows(
     bounds = [HOT.tick >= start if start is not None else true(), HOT.tick <= end if end is not None else true()]
     where = and_(*bounds, among(HOT.target, targets))
     if ticks is None:
-        return _rows(connection, select(schema.hot).where(where))
+        return reader.rows(connection, ROW.where(where))
     chosen = sorted(set(ticks))
     parts = [chosen[low : low + AT_ONCE] for low in range(0, len(chosen), AT_ONCE)]
-    return [row for part in parts for row in _rows(connection, select(schema.hot).where(where, HOT.tick.in_(part)))]
+    return [row for part in parts for row in reader.rows(connection, ROW.where(where, HOT.tick.in_(part)))]
 
 
 def among(column: ColumnElement[Any], names: Sequence[str] | None) -> ColumnElement[bool]:
@@ -62,25 +94,31 @@ def among(column: ColumnElement[Any], names: Sequence[str] | None) -> ColumnElem
     return true() if names is None else column.in_(list(names))
 
 
-def _rows(connection: Connection, query: Select[Any]) -> list[Row]:
-    found = connection.execute(query.order_by(HOT.tick, HOT.target))
-    return [Row(tick, target, at_ms, layout, unpack(data)) for tick, target, at_ms, layout, data in found]
-
-
 RECENT_MS = 60_000
 """Where most targets have their newest row; only for the others is the whole key gone through."""
 
 
-def last_rows(connection: Connection) -> dict[str, Row]:
-    """The newest row of each target."""
+def last_rows(connection: Connection, reader: Reader) -> dict[str, Row]:
+    """The newest row of each target; the one before it where it is damaged."""
     newest = connection.scalar(select(func.max(HOT.tick)))
     if newest is None:
         return {}
-    found = _newest(connection, HOT.tick > newest - RECENT_MS)
+    found = _newest(connection, reader, HOT.tick > newest - RECENT_MS)
     known = set(connection.scalars(select(schema.layout.c.target).distinct()))
     if known - found.keys():
-        found = _newest(connection, true()) | found
+        found = _newest(connection, reader, true()) | found
+    for target in known - found.keys():
+        found.update(_older(connection, reader, target))
     return found
+
+
+def _older(connection: Connection, reader: Reader, target: str) -> dict[str, Row]:
+    """The newest row of a target that can be read; none where there is no row of it at all."""
+    ticks = connection.scalars(select(HOT.tick).where(HOT.target == target).order_by(HOT.tick.desc())).all()
+    for tick in ticks:
+        for row in reader.rows(connection, ROW.where(HOT.target == target, HOT.tick == tick)):
+            return {target: row}
+    return {}
 
 
 def newest_ticks(connection: Connection) -> dict[str, int]:
@@ -98,10 +136,10 @@ def newest_ticks(connection: Connection) -> dict[str, int]:
     return found
 
 
-def _newest(connection: Connection, where: ColumnElement[bool]) -> dict[str, Row]:
+def _newest(connection: Connection, reader: Reader, where: ColumnElement[bool]) -> dict[str, Row]:
     newest = select(HOT.target, func.max(HOT.tick).label("tick")).where(where).group_by(HOT.target).subquery()
     match = and_(HOT.tick == newest.c.tick, HOT.target == newest.c.target)
-    return {row.target: row for row in _rows(connection, select(schema.hot).join(newest, match))}
+    return {row.target: row for row in reader.rows(connection, ROW.join(newest, match))}
 
 
 def offsets(connection: Connection, start: int, end: int, targets: Sequence[str] | None) -> list[Offset]:

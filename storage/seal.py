@@ -99,7 +99,8 @@ class Sealer:
                 if at is not None:
                     stop = min(at + SLICE_MS, hour + HOUR_MS)
                     dialect, clean = self._database.dialect, before.hours.clean
-                    found += hot.pieces(connection, dialect, before.plan, clean, at, stop - 1)
+                    broken = self._damage.before(hour)
+                    found += hot.pieces(connection, dialect, before.plan, clean, at, stop - 1, broken)
                     at = stop
         return hot.joined(found)
 

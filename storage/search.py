@@ -161,7 +161,7 @@ class Search:
         targets = sorted({self.known[number].target for number in series})
         plan = plan_of(self._layouts, np.array(sorted(series), dtype=np.int64), targets)
         sealed_hours = sealed.gather(self._connection, plan, start, end, self._note)
-        pieces = hot.pieces(self._connection, self._dialect, plan, sealed_hours.clean, start, end)
+        pieces = hot.pieces(self._connection, self._dialect, plan, sealed_hours.clean, start, end, self._broken)
         return assemble(plan, self.known, sealed_hours, hot.joined(list(pieces)), self._note)
 
     def reading(self, target: str, after: int, end: int, *, newest: bool) -> Point | None:

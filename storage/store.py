@@ -83,6 +83,7 @@ class Store(SealedStore, RunStore, AlertStore, NoticeStore):
         late = Late()
         self._writer = Writer(database, self._layouts, late)
         self._damage = Damage()
+        self._reader = read.Reader(self._layouts.width, self._damage.note)
         self._unsealed = hours.Unsealed()
         self._sealer = Sealer(database, self._layouts, late, codec, self._damage)
 
@@ -129,12 +130,12 @@ class Store(SealedStore, RunStore, AlertStore, NoticeStore):
     ) -> list[Row]:
         """Rows of these ticks, inside start ≤ tick ≤ end, by tick and target."""
         with self._database.reading() as connection:
-            return read.rows(connection, ticks, start, end, targets)
+            return read.rows(connection, self._reader, ticks, start, end, targets)
 
     def last_rows(self) -> dict[str, Row]:
         """The newest row of each target, to go on from after a restart."""
         with self._database.reading() as connection:
-            return read.last_rows(connection)
+            return read.last_rows(connection, self._reader)
 
     def offsets(self, start: int, end: int, targets: Sequence[str] | None = None) -> list[Offset]:
         """Offsets of start ≤ tick ≤ end, oldest first."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 
-from sqlalchemy import BigInteger, Connection, Select, func, inspect, select
+from sqlalchemy import BigInteger, Connection, LargeBinary, Select, cast, func, inspect, select
 
 from storage import days, schema
 from storage.codec import unpack
@@ -142,7 +142,7 @@ class _Look:
 
     def _rows(self, connection: Connection, at: int) -> Iterator[Fault]:
         self._known.refresh(connection)
-        query = select(HOT.tick, HOT.target, HOT.layout, HOT.data)
+        query = select(HOT.tick, HOT.target, HOT.layout, cast(HOT.data, LargeBinary))  # also what is no text any more
         for tick, target, number, data in connection.execute(query.where(HOT.tick >= at, HOT.tick < at + SLICE_MS)):
             self.report.rows += 1
             owner, ids = self._known.layouts.get(number, ("", []))

@@ -156,7 +156,7 @@ def test_a_store_that_fails_is_told_once_and_asked_again(tmp_path: Path, caplog:
         for _ in range(2):
             await upkeep.seal()
         assert len(told()) == 1
-        assert f"from tick {START} on do not fit their layouts" in told()[0]
+        assert f"at {START} is damaged: 2 numbers where the layouts say 1" in told()[0]
         assert [one.target for one in store.sealed(0, START + DAY_MS)] == ["other"]
         with store._database.writing() as connection:
             connection.exec_driver_sql("UPDATE hot SET data = '[1]' WHERE target = 'old'")

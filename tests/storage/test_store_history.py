@@ -10,7 +10,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from storage.errors import StoreBroken
 from storage.records import Batch, Offset, Row, TargetRow
 from storage.store import Store
 from telemetry.counters import Step
@@ -204,9 +203,10 @@ def test_a_row_that_somebody_cut_is_named_and_shifts_nothing(store: Store, wante
     write(store, "a", [f"m{index:02d}" for index in range(20)], {0: [0] * 20, 1: [1] * 20})
     with store._database.writing() as connection:
         connection.exec_driver_sql(f"UPDATE hot SET data = '[1.0]' WHERE tick = {NOW}")
-    with pytest.raises(StoreBroken, match=f"from tick {NOW} on do not fit their layouts: 21 numbers"):
-        store.frame(wanted, None, NOW, END)
-    assert store.frame(wanted, None, NOW + SECOND, END).values[0].tolist() == [1.0]
+    found = store.frame(wanted, None, NOW, END)
+    assert (found.ticks.tolist(), found.values.tolist()) == ([NOW + SECOND], [[1.0]] * len(wanted))
+    (absence,) = store.absences(NOW, END, "a")
+    assert absence.reason.endswith(f"at {NOW} is damaged: 1 numbers where the layouts say 20")
 
 
 def test_six_hundred_targets(store: Store) -> None:
