@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from telemetry import reader
+from telemetry.bins import Binned, joined
 from telemetry.catalog import engine, gpu, ratios
 from telemetry.model import part
 from telemetry.query import Line, Query
@@ -66,3 +67,19 @@ def test_an_open_hour_of_slow_readings_begins_with_the_step_into_it() -> None:
         found = reader.read(query, Memory(samples, unsealed))
         assert found.resolution == "hours"
         assert numbers(found.lines[0].mean) == [0, 0, 0, 2]
+
+
+def test_two_pieces_that_share_a_bin() -> None:
+    """Percentiles of windows of 9 and 5 observations, the second beyond the last edge, then one without any."""
+
+    def piece(value: float, side: float, count: float) -> Binned:
+        one, sides = np.array([[value]]), np.array([[side]])
+        return Binned(((),), np.zeros(1, np.int64), one, one, one, one, one / one, sides, sides, np.array([[count]]))
+
+    found = joined([piece(2.0, 0.0, 9.0), piece(4.0, 1.0, 5.0), piece(NAN, NAN, 0.0)], 0, (0, 60_000))
+    told = [found.minimum, found.maximum, found.last, found.above, found.below]
+    assert [one.tolist() for one in told] == [[[2.0]], [[4.0]], [[4.0]], [[6.0]], [[2.0]]]
+    assert found.side is not None
+    assert found.last_side is not None
+    assert found.count is not None
+    assert [one.tolist() for one in (found.side, found.last_side, found.count)] == [[[1.0]], [[1.0]], [[9.0]]]
