@@ -17,19 +17,21 @@ FEW = 4
 
 
 def laid(cuts: Sequence[Cut], places: Callable[[tuple[Series, ...]], Sequence[int]]) -> Sheet | None:
-    """A sheet of the wanted series of each target's rows, which are some; None where targets were not read at the same
-    ticks, or one of them has several layouts.
+    """A sheet of the wanted series of each target's rows, which are some; None where a target has several layouts, or
+    those of the wanted series were not read at the same ticks.
 
     places: where a layout holds what is wanted.
     """
-    ticks = _ticks(cuts[0]) if cuts else np.zeros(0, np.int64)
-    if (np.diff(ticks) <= 0).any() or not all(_alike(cut, cuts[0], ticks) for cut in cuts):
+    if any(block.series is not cut[0][0].series for cut in cuts for block, _, _ in cut):
         return None
-    mine = [places(cut[0][0].series) for cut in cuts]
-    series = tuple(cut[0][0].series[place] for cut, own in zip(cuts, mine, strict=True) for place in own)
+    mine = [(cut, own) for cut in cuts if (own := places(cut[0][0].series))]
+    ticks = _ticks(mine[0][0]) if mine else np.zeros(0, np.int64)
+    if (np.diff(ticks) <= 0).any() or not all(_alike(cut, mine[0][0], ticks) for cut, _ in mine[1:]):
+        return None
+    series = tuple(cut[0][0].series[place] for cut, own in mine for place in own)
     values = np.empty((len(series), len(ticks)))
     row = 0
-    for cut, own in zip(cuts, mine, strict=True):
+    for cut, own in mine:
         _put(cut, own, values[row : row + len(own)])
         row += len(own)
     return Sheet(ticks, series, values)
@@ -40,10 +42,7 @@ def _ticks(cut: Cut) -> Ints:
 
 
 def _alike(cut: Cut, first: Cut, ticks: Ints) -> bool:
-    """Whether a target has one layout, and was read at these ticks, which are those of the first one."""
-    layout = cut[0][0].series
-    if any(block.series is not layout for block, _, _ in cut):
-        return False
+    """Whether a target was read at these ticks, which are those of the first one."""
     if len(cut) == len(first) and all(
         mine[0].ticks is one[0].ticks for mine, one in zip(cut[:-1], first, strict=False)
     ):
