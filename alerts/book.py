@@ -56,7 +56,10 @@ class Book:
         if not keys:
             return []
         holds = truth(rule.condition, rule.place, view, keys)
-        under_way = self.by_rule.get(rule.name, {})
+        under_way = self.by_rule.get(rule.name)
+        if not under_way and not (holds == 1.0).any():
+            return []
+        under_way = under_way or {}
         moving = np.flatnonzero(_moving(keys, holds, under_way)).tolist()
         if not moving:
             return []

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from alerts import expression as ex
 from alerts.places import Key, Place, level, shared
-from alerts.view import View
+from alerts.view import View, of_samples
 from telemetry.fleet import PEERS_NEEDED
 from telemetry.frame import Bools, Floats
 from telemetry.model import Scope
@@ -27,30 +29,39 @@ OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
     "-": operator.sub,
     "*": operator.mul,
 }
+Numbers = npt.NDArray[np.intp]
 ROUNDING = 1e-9
 """Two values this close, as a share of the larger, are equal: 0.3 is the same as 3 × 0.1."""
 
 
 def instances(condition: ex.Condition, place: Place, view: View) -> list[Key]:
     """The instances that a condition can speak of: those for which one of its readings of the place is there."""
-    owned = [
+    memory = view.memory
+    owned, fixed = memory.of(("owned", id(condition), place.name), condition, lambda: _owned(condition, place))
+    groups = () if fixed else tuple(view.keys(reading, place) for reading in owned)
+    name = ("instances", id(condition), place.name, *map(id, groups))
+    return memory.of(name, (condition, groups), lambda: _instances(owned, place, view))
+
+
+def _owned(condition: ex.Condition, place: Place) -> tuple[list[ex.Reading], bool]:
+    """Readings that instances of the place have of their own, and whether whose they are follows from series alone."""
+    found = [
         reading
-        for reading in view.memory.of(("readings", id(condition)), condition, lambda: ex.readings(condition))
+        for reading in ex.readings(condition)
         if level(place, reading.metric.scope) in _OWNED.get(place.owner, ("own",))
         and shared(place, reading.metric) == place.labels
     ]
-    tables = [view.table(reading, place).keys for reading in owned]
-    name = ("instances", id(condition), place.name, *map(id, tables))
-    return view.memory.of(name, (condition, tables), lambda: _instances(tables, place, view))
+    return found, all(of_samples(reading) for reading in found)
 
 
-def _instances(tables: Sequence[Sequence[Key]], place: Place, view: View) -> list[Key]:
-    found = dict.fromkeys(key for keys in tables for key in keys)
+def _instances(owned: Sequence[ex.Reading], place: Place, view: View) -> list[Key]:
+    found = dict.fromkeys(key for reading in owned for key in view.keys(reading, place))
     if place.owner is Scope.DEPLOYMENT:
         found.update(dict.fromkeys((name,) for name in {*view.members.nodes.values(), *view.members.engines.values()}))
     if place.owner is Scope.CLUSTER:
         found[()] = None
-    return sorted(key for key in found if len(key) == len(place.labels) + (place.owner is not Scope.CLUSTER))
+    keys = sorted(key for key in found if len(key) == len(place.labels) + (place.owner is not Scope.CLUSTER))
+    return view.memory.of(("keys", place.name, *keys), None, lambda: keys)  # which rules share
 
 
 _OWNED: Mapping[Scope, tuple[str, ...]] = {Scope.DEPLOYMENT: ("own", "together"), Scope.CLUSTER: ("everywhere",)}
@@ -58,88 +69,99 @@ _OWNED: Mapping[Scope, tuple[str, ...]] = {Scope.DEPLOYMENT: ("own", "together")
 
 def truth(condition: ex.Condition, place: Place, view: View, keys: Sequence[Key]) -> Floats:
     """Whether a condition holds: float64[instance, tick] of 0, 1 and NaN."""
-    shape = (len(keys), len(view.ticks))
+    with np.errstate(invalid="ignore"):
+        return _truth(condition, place, view, keys)
+
+
+def value(of: ex.Value, place: Place, view: View, keys: Sequence[Key]) -> Floats:
+    """A value for each instance: float64[instance, tick]; of a number alone it is one."""
+    with np.errstate(invalid="ignore"):
+        return _value(of, place, view, keys)
+
+
+def _truth(condition: ex.Condition, place: Place, view: View, keys: Sequence[Key]) -> Floats:
     match condition:
+        case ex.Compare(sign, left, right):
+            return _compared(sign, _value(left, place, view, keys), _value(right, place, view, keys))
         case ex.All(terms):
             return _joined(terms, place, view, keys, decides=0.0)
         case ex.Some(terms):
             return _joined(terms, place, view, keys, decides=1.0)
         case ex.Not(term):
-            return 1.0 - truth(term, place, view, keys)
+            return 1.0 - _truth(term, place, view, keys)
         case ex.Maybe(term):
-            return truth(term, place, view, keys)
-        case ex.Compare(sign, left, right):
-            return _compared(sign, value(left, place, view, keys), value(right, place, view, keys))
+            return _truth(term, place, view, keys)
         case ex.Is(reading, codes):
-            code = value(reading, place, view, keys)
-            return _where_known(np.isin(code, codes), code)
+            code = _value(reading, place, view, keys)
+            return _where_known(functools.reduce(np.logical_or, [code == one for one in codes]), code)
         case ex.Has(masked, bits):
-            mask = value(masked, place, view, keys)
-            return _where_known((np.nan_to_num(mask).astype(np.int64) & bits) != 0, mask)
+            mask = _value(masked, place, view, keys)
+            return _where_known((np.where(np.isnan(mask), 0.0, mask).astype(np.int64) & bits) != 0, mask)
         case ex.Absent(reading):
-            return np.isnan(value(reading, place, view, keys)).astype(np.float64)
+            return np.isnan(_value(reading, place, view, keys)).astype(np.float64)
         case ex.Differs():
-            return np.broadcast_to(_differing(condition, place, view, keys), shape).copy()
+            found = differing(condition, place, view, keys)
+            return np.broadcast_to(found, (len(keys), len(view.ticks))).copy()
 
 
-def value(of: ex.Value, place: Place, view: View, keys: Sequence[Key]) -> Floats:
-    """A value for each instance: float64[instance, tick]."""
+def _value(of: ex.Value, place: Place, view: View, keys: Sequence[Key]) -> Floats:
     match of:
         case ex.Number(number):
-            return np.array([[number]])
+            return np.array(number)
         case ex.Reading():
             return view.values(of, place, keys)
         case ex.Arithmetic("/", left, right):
-            above, below = value(left, place, view, keys), value(right, place, view, keys)
+            above, below = _value(left, place, view, keys), _value(right, place, view, keys)
             return np.asarray(above / np.where(below == 0, np.nan, below))
         case ex.Arithmetic(sign, left, right):
-            return np.asarray(OPERATORS[sign](value(left, place, view, keys), value(right, place, view, keys)))
+            return np.asarray(OPERATORS[sign](_value(left, place, view, keys), _value(right, place, view, keys)))
         case ex.Across(larger, inner):
-            return value(inner, larger, view, _larger(keys, place, larger, view))
+            return _value(inner, larger, view, _larger(keys, place, larger, view))
         case ex.Count(where):
-            return _counted(truth(where, place, view, keys), _deployments(keys, place, view))
+            return _counted(_truth(where, place, view, keys), _deployments(keys, place, view))
         case ex.Peers(inner, where):
-            found = value(inner, place, view, keys)
+            found = _value(inner, place, view, keys)
             if where is not None:
-                found = np.where(truth(where, place, view, keys) == 1.0, found, np.nan)
+                found = np.where(_truth(where, place, view, keys) == 1.0, found, np.nan)
             return _peers(found, _deployments(keys, place, view))
 
 
 def _joined(terms: Sequence[ex.Condition], place: Place, view: View, keys: Sequence[Key], decides: float) -> Floats:
     """Several terms, one of which is enough to decide. Of those that only corroborate, the unknown ones do not count;
     where nothing else is left, nothing is known."""
-    rows: list[Floats] = []
     shape = (len(keys), len(view.ticks))
+    decided, rest = np.array(False), []
     for term in terms:
-        row = truth(term, place, view, keys)
-        rows.append(row if row.shape == shape else np.broadcast_to(row, shape))
-        if (rows[-1] == decides).all():
-            return rows[-1].copy()
-    found = np.stack(rows)
-    asked = np.stack(
-        [~np.isnan(row) | (not isinstance(term, ex.Maybe)) for row, term in zip(found, terms, strict=True)]
-    )
-    decided = (found == decides).any(axis=0)
-    unknown = (np.isnan(found) & asked).any(axis=0) | ~asked.any(axis=0)
-    return np.where(decided, decides, np.where(unknown, np.nan, 1.0 - decides))
+        row = _truth(term, place, view, keys)
+        decided = decided | (row == decides)
+        if decided.all():
+            return np.full(shape, decides)
+        rest.append(row)
+    missing = _unknown(terms, rest)
+    return np.broadcast_to(np.where(decided, decides, np.where(missing, np.nan, 1.0 - decides)), shape)
+
+
+def _unknown(terms: Sequence[ex.Condition], rows: Sequence[Floats]) -> Bools:
+    """Where a term that is needed is unknown; all of them, where none is needed."""
+    needed = [np.isnan(row) for term, row in zip(terms, rows, strict=True) if not isinstance(term, ex.Maybe)]
+    if needed:
+        return functools.reduce(np.logical_or, needed)
+    return functools.reduce(np.logical_and, [np.isnan(row) for row in rows])
 
 
 def _compared(sign: str, left: Floats, right: Floats) -> Floats:
-    with np.errstate(invalid="ignore"):
-        apart = left - right
-        found = OPERATORS[sign](apart, 0.0).astype(np.float64)
-        # of two values that are as good as equal half their sum is as good as the larger
-        near = np.abs(apart) <= ROUNDING * (np.abs(left) + np.abs(right)) / 2
-    if near.any():
-        found[near] = float(sign not in ("<", ">", "!="))
-    unknown = np.isnan(apart)
-    if unknown.any():
-        found[unknown] = np.nan
-    return np.asarray(found)
+    apart = np.asarray(left - right)
+    found = np.asarray(OPERATORS[sign](apart, 0.0), dtype=np.float64)
+    # of two values that are as good as equal half their sum is as good as the larger
+    clear = np.asarray(np.abs(apart) > ROUNDING / 2 * (np.abs(left) + np.abs(right)))
+    if not clear.all():
+        found[~clear] = float(sign not in ("<", ">", "!="))
+        found[np.isnan(apart)] = np.nan
+    return found
 
 
 def _where_known(found: Bools, of: Floats) -> Floats:
-    return np.where(np.isnan(of), np.nan, found.astype(np.float64))
+    return np.where(np.isnan(of), np.nan, found)
 
 
 def _larger(keys: Sequence[Key], place: Place, larger: Place, view: View) -> list[Key]:
@@ -156,57 +178,97 @@ def larger_of(key: Key, place: Place, larger: Place, view: View) -> Key:
     return key[:1] + tuple(value for label, value in zip(place.labels, key[1:], strict=True) if label in larger.labels)
 
 
-def _deployments(keys: Sequence[Key], place: Place, view: View) -> list[str | None]:
-    name = ("deployments", id(keys), place.name)
-    return view.memory.of(name, keys, lambda: [view.members.deployment_of(place.owner, key) for key in keys])
+def _deployments(keys: Sequence[Key], place: Place, view: View) -> list[Numbers]:
+    """The rows of each deployment, of those that have one."""
+
+    def make() -> list[Numbers]:
+        groups: dict[str, list[int]] = {}
+        for row, key in enumerate(keys):
+            if (name := view.members.deployment_of(place.owner, key)) is not None:
+                groups.setdefault(name, []).append(row)
+        return [np.array(rows, dtype=np.intp) for rows in groups.values()]
+
+    return view.memory.of(("deployments", id(keys), place.name), keys, make)
 
 
-def _counted(held: Floats, groups: Sequence[str | None]) -> Floats:
+def _counted(held: Floats, groups: Sequence[Numbers]) -> Floats:
     """How many rows of each row's group are known to hold; unknown for what belongs to none."""
     result = np.full(held.shape, np.nan)
-    for group in dict.fromkeys(groups):
-        if group is None:
-            continue
-        rows = [row for row, of in enumerate(groups) if of == group]
+    for rows in groups:
         result[rows] = (held[rows] == 1.0).sum(axis=0)
     return result
 
 
-def _peers(values: Floats, groups: Sequence[str | None]) -> Floats:
+def _peers(values: Floats, groups: Sequence[Numbers]) -> Floats:
     """Median of the others of each row's group: NaN where fewer than PEERS_NEEDED − 1 of them are known, or it has no
     group."""
     result = np.full(values.shape, np.nan)
-    for group in dict.fromkeys(groups):
-        if group is None:
-            continue
-        rows = [row for row, of in enumerate(groups) if of == group]
+    for rows in groups:
         result[rows] = _others(values[rows])
     return result
 
 
 def _others(values: Floats) -> Floats:
     """Median over the other rows at each tick, out of one sort of all."""
+    count, columns = len(values), np.arange(values.shape[1])
     order = np.argsort(values, axis=0, kind="stable")  # unknown ones come last
-    ordered = np.take_along_axis(values, order, axis=0)
+    ordered = values[order, columns]
     place = np.empty_like(order)
-    np.put_along_axis(place, order, np.arange(len(values))[:, np.newaxis], axis=0)
+    place[order, columns] = np.arange(count)[:, np.newaxis]
     known = ~np.isnan(values)
     others = known.sum(axis=0) - known
-    place = np.where(known, place, len(values))
+    place = np.where(known, place, count)
 
     def ranked(rank: Any) -> Floats:
-        wanted = np.clip(rank + (place <= rank), 0, len(values) - 1)
-        return np.take_along_axis(ordered, wanted, axis=0)
+        wanted = np.clip(rank + (place <= rank), 0, count - 1)
+        return np.asarray(ordered[wanted, columns])
 
     middle = (ranked((others - 1) // 2) + ranked(others // 2)) / 2
     return np.where(others >= PEERS_NEEDED - 1, middle, np.nan)
 
 
-def _differing(of: ex.Differs, place: Place, view: View, keys: Sequence[Key]) -> Floats:
+# What differs --------------------------------------------------------------------------------------------------------
+
+
+def differing(of: ex.Differs, place: Place, view: View, keys: Sequence[Key]) -> Floats:
     """Whether the members of each instance disagree, now: float64[instance, 1]; NaN with fewer than two of them."""
+    if not isinstance(of.of, str):
+        return _numbers_apart(of.of, of.where, place, view, keys)
     told = _told(of, view)
+    name = ("differs", of.of, place.name, id(keys))
+    return view.memory.latest(name, told, lambda: (keys, _texts_apart(told, place, view, keys)))[1]
+
+
+def _texts_apart(told: Mapping[Key, Any], place: Place, view: View, keys: Sequence[Key]) -> Floats:
     found = [_answers(key, place, view, told) for key in keys]
     return np.array([[float(len(set(texts)) > 1) if len(texts) > 1 else np.nan] for texts in found]).reshape(-1, 1)
+
+
+def _numbers_apart(
+    reading: ex.Reading, where: ex.Condition | None, place: Place, view: View, keys: Sequence[Key]
+) -> Floats:
+    """Whether the least and the largest of what each instance's members say are two."""
+    members, values = _newest(reading, where, view)
+    name = ("members", id(members), place.name, id(keys))
+    order, starts, at = view.memory.of(name, (members, keys), lambda: _by_instance(members, place, view, keys))
+    result = np.full((len(keys), 1), np.nan)
+    if len(order):
+        found = values[order]
+        known = np.add.reduceat((~np.isnan(found)).astype(np.intp), starts)
+        apart = np.fmax.reduceat(found, starts) > np.fmin.reduceat(found, starts)
+        result[at, 0] = np.where(known > 1, apart, np.nan)
+    return result
+
+
+def _by_instance(
+    members: Sequence[Key], place: Place, view: View, keys: Sequence[Key]
+) -> tuple[Numbers, Numbers, Numbers]:
+    """Members one instance after the other, where each instance's begin, and which instances these are."""
+    rows = [[row for row, of in enumerate(members) if _is_of(of, key, place, view)] for key in keys]
+    some = [at for at, own in enumerate(rows) if own]
+    starts = np.cumsum([0, *(len(rows[at]) for at in some)])[:-1]
+    order = [row for at in some for row in rows[at]]
+    return np.array(order, dtype=np.intp), starts.astype(np.intp), np.array(some, dtype=np.intp)
 
 
 def answers(of: ex.Differs, place: Place, key: Key, view: View) -> list[Any]:
@@ -215,7 +277,12 @@ def answers(of: ex.Differs, place: Place, key: Key, view: View) -> list[Any]:
 
 
 def _told(of: ex.Differs, view: View) -> Mapping[Key, Any]:
-    return _facts(of.of, view) if isinstance(of.of, str) else _newest(of.of, of.where, view)
+    """What each member says: its texts, or its number where it is meant."""
+    if isinstance(of.of, str):
+        pattern = of.of
+        return view.memory.latest(("facts", pattern), view.facts, lambda: _facts(pattern, view))
+    members, values = _newest(of.of, of.where, view)
+    return {key: value for key, value in zip(members, values.tolist(), strict=True) if value == value}
 
 
 def _facts(pattern: str, view: View) -> Mapping[Key, tuple[str, ...]]:
@@ -228,19 +295,23 @@ def _facts(pattern: str, view: View) -> Mapping[Key, tuple[str, ...]]:
     return {node: tuple(sorted(texts)) for node, texts in told.items()}
 
 
-def _newest(reading: ex.Reading, where: ex.Condition | None, view: View) -> Mapping[Key, float]:
-    """What each node, and each cage or function of it, says at the last tick; of those that are meant."""
+def _newest(reading: ex.Reading, where: ex.Condition | None, view: View) -> tuple[Sequence[Key], Floats]:
+    """Each node, or each cage or function of it, and what it says at the last tick; NaN of those that are not meant."""
     place = Place("member", reading.metric.scope, reading.metric.by)
     table = view.table(reading, place)
-    known = ~np.isnan(table.values[:, -1])
+    values = table.values[:, -1]
     if where is not None:
-        known &= truth(where, place, view, table.keys)[:, -1] == 1.0
-    found = zip(table.keys, table.values[:, -1].tolist(), known.tolist(), strict=True)
-    return {key: value for key, value, meant in found if meant}
+        values = np.where(truth(where, place, view, table.keys)[:, -1] == 1.0, values, np.nan)
+    return table.keys, values
 
 
 def _answers(key: Key, place: Place, view: View, told: Mapping[Key, Any]) -> list[Any]:
-    """What the members of an instance say: the nodes of a deployment, or all series of a node."""
+    """What the members of an instance say."""
+    return [answer for of, answer in told.items() if _is_of(of, key, place, view)]
+
+
+def _is_of(member: Key, key: Key, place: Place, view: View) -> bool:
+    """Whether a member is one of an instance: the nodes of a deployment have one, and all series of a node."""
     if place.owner is Scope.DEPLOYMENT:
-        return [answer for of, answer in told.items() if view.members.nodes.get(of[0]) == key[0]]
-    return [answer for of, answer in told.items() if of[: len(key)] == key or place.owner is Scope.CLUSTER]
+        return view.members.nodes.get(member[0]) == key[0]
+    return member[: len(key)] == key or place.owner is Scope.CLUSTER

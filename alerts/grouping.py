@@ -32,27 +32,40 @@ class Grouping:
     keys: tuple[Key, ...]
     series: tuple[Series, ...]
 
+    @property
+    def single(self) -> bool:
+        """Whether each group has one row: numbers come in order, so each row is its group."""
+        return len(self.rows) == len(self.keys)
+
 
 @dataclass
 class Memory:
     """What views of one collector have in common. Everything in it follows from what it is kept under."""
 
-    layouts: dict[int, tuple[Series, ...]] = field(default_factory=dict)
+    layouts: Sequence[tuple[int, tuple[Series, ...]]] = ()
     members: Members | None = None
     _kept: dict[Any, tuple[Any, Any]] = field(default_factory=dict)
 
-    def begin(self, members: Members, frames: Sequence[tuple[Series, ...]]) -> None:
-        """Before a view: what followed from other series or members is forgotten."""
-        found = dict(enumerate(frames))
-        if members != self.members or found != self.layouts or len(self._kept) > MOST:
+    def begin(self, members: Members, layouts: Sequence[tuple[int, tuple[Series, ...]]]) -> None:
+        """Before a view of frames: what followed from other series or members is forgotten. layouts: the longest window
+        and the series of each."""
+        if members != self.members or layouts != self.layouts or len(self._kept) > MOST:
             self._kept.clear()
-            self.members, self.layouts = members, found
+            self.members, self.layouts = members, layouts
 
     def of(self, key: Any, alive: Any, make: Callable[[], T]) -> T:
         """What was made under a key, or make it. alive: what must live on, where the key has its identity."""
         known = self._kept.get(key)
         if known is None:
             known = (make(), alive)
+            self._kept[key] = known
+        return cast(T, known[0])
+
+    def latest(self, key: Any, source: Any, make: Callable[[], T]) -> T:
+        """What was made under a key of the same object, or make it: of one object at a time."""
+        known = self._kept.get(key)
+        if known is None or known[1] is not source:
+            known = (make(), source)
             self._kept[key] = known
         return cast(T, known[0])
 
@@ -80,8 +93,11 @@ def grouped(series: tuple[Series, ...], reading: Reading, place: Place, members:
     return Grouping(np.array(rows, dtype=np.intp), np.array(group, dtype=np.intp), tuple(numbers), kept)
 
 
-def folded(values: Floats, group: Numbers, count: int, how: Fold, recent: Bools) -> Floats:
-    """One value per group out of one per row: float64[group]. recent: see `newest.recent`."""
+def folded(values: Floats, grouping: Grouping, how: Fold, recent: Callable[[], Bools]) -> Floats:
+    """One value per group out of one per row: float64[group]. recent: of the rows, see `newest.recent`."""
+    group, count = grouping.group, len(grouping.keys)
+    if grouping.single:
+        return values + 0.0 if how is Fold.SUM else values
     if how is Fold.SUM:
         return summed(values, group, count, recent)
     order = np.argsort(group, kind="stable")
@@ -91,25 +107,24 @@ def folded(values: Floats, group: Numbers, count: int, how: Fold, recent: Bools)
         function = np.fmax if how is Fold.MAX else np.fmin
         return np.asarray(function.reduceat(ordered, starts))
     ends = np.append(starts[1:], len(ordered))
-    if len(ordered) == count:
-        return ordered
     parts = (ordered[low:high].reshape(-1, 1) for low, high in zip(starts, ends, strict=True))
     return np.array([fold(part, how)[0] for part in parts])
 
 
-def summed(values: Floats, group: Numbers, count: int, recent: Bools) -> Floats:
-    """Sums like those of `ratios.totals`: unknown while a row that was known lately is not."""
+def summed(values: Floats, group: Numbers, count: int, recent: Callable[[], Bools]) -> Floats:
+    """Sums like those of `ratios.totals`: unknown while a row that was known lately is not. recent: of the rows."""
     known = ~np.isnan(values)
-    found = np.bincount(group, np.where(known, values, 0.0), count)
-    spoiled = np.bincount(group, ~known & recent, count) > 0
     some = np.bincount(group, known, count) > 0
+    if known.all():
+        return np.where(some, np.bincount(group, values, count), np.nan)
+    found = np.bincount(group, np.where(known, values, 0.0), count)
+    spoiled = np.bincount(group, ~known & recent(), count) > 0
     return np.where(spoiled | ~some, np.nan, found)
 
 
 @dataclass(frozen=True)
 class Side:
-    """Terms of one side of a quotient. rows: among those of the grouping; series: of each. gauges: which of them are no
-    counters.
+    """Terms of one side of a quotient. rows: of the frame; series: of each. gauges: which of them are no counters.
 
     whole: number of (group, target, metric) of each row, and of (group, target) and group of each of those: where a
     target has one of several metrics without the others, the sum is none.
@@ -163,7 +178,7 @@ def _side(grouping: Grouping, chosen: Sequence[int], names: frozenset[str]) -> S
         term.append(terms[group, one.target, one.metric])
     gauges = [ratios.is_gauge(grouping.series[row].metric) for row in rows]
     return Side(
-        np.array(rows, dtype=np.intp),
+        grouping.rows[np.array(rows, dtype=np.intp)],
         tuple(grouping.series[row] for row in rows),
         np.array(gauges, dtype=bool),
         grouping.group[np.array(rows, dtype=np.intp)],

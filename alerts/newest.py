@@ -11,23 +11,28 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from alerts.gains import Places, Plain, Together, clocks
+from alerts.grouping import Memory
 from telemetry.counters import NOMINAL_PER_GAP
 from telemetry.frame import Bools, Floats, Frame, Ints
 from telemetry.model import Series
 from telemetry.ratios import SILENT_MS, last_known
 
-Places = npt.NDArray[np.intp]
 GAPS = 3
 """How many gaps before a window samples may count: the last reading may be as old, and the one before the window."""
 
 
 class Newest:
-    """A frame of many targets, and what all readings ask of it, worked out once."""
+    """A frame of many targets, and what all readings ask of it, worked out once.
 
-    def __init__(self, frame: Frame) -> None:
+    memory: of frames of the same series. slot: number of the frame in it.
+    """
+
+    def __init__(self, frame: Frame, memory: Memory, slot: int) -> None:
         self.frame = frame
+        self._memory, self._slot = memory, slot
+        self._gains: dict[tuple[float, bool], Floats] = {}
 
     @cached_property
     def now(self) -> Floats:
@@ -38,6 +43,32 @@ class Newest:
     def recent(self) -> Bools:
         """See `recent`, of every series."""
         return recent(self.frame)
+
+    @cached_property
+    def _plain(self) -> Plain:
+        series = self.frame.series
+        return Plain(self.frame, self._memory.of(("clocks", self._slot), None, lambda: clocks(series)))
+
+    def gained(self, rows: Places, window_ms: float, *, whole: bool) -> Floats:
+        """What these rows, of counters, gain over a window: float64[row]. whole: see `increase` and `total`."""
+        key = (window_ms, whole)
+        together = self._memory.of(("asked", self._slot, key), None, Together)
+        if together.takes(rows) or key not in self._gains:
+            self._gains[key] = self._gained(together.rows, window_ms, whole=whole)
+        return self._gains[key][rows]
+
+    def _gained(self, rows: Places, window_ms: float, *, whole: bool) -> Floats:
+        """The same, where it stands among all series: float64[series]."""
+        found = np.full(len(self.frame.series), np.nan)
+        plain = self._plain.rows[rows]
+        smooth, rough = (rows, rows[:0]) if plain.all() else (rows[plain], rows[~plain])
+        if len(smooth):
+            found[smooth] = self._plain.gained(smooth, window_ms, whole=whole)
+        if len(rough):
+            series = tuple(self.frame.series[row] for row in rough.tolist())
+            part = self.part(rough, series, window_ms if whole else None)
+            found[rough] = (increase if whole else total)(part, window_ms)
+        return found
 
     def part(self, rows: Places, series: tuple[Series, ...], window_ms: float | None) -> Frame:
         """These rows, of these series, as far back as a window may need; None: all there is."""
@@ -53,6 +84,8 @@ class Newest:
 
 def now(frame: Frame, _window_ms: float = 0.0) -> Floats:
     """The value."""
+    if _all_read(frame):
+        return frame.values[:, -1].copy()
     return _held(frame, frame.values[_rows(frame), _last_read(frame)])
 
 
@@ -91,7 +124,8 @@ def change(frame: Frame, window_ms: float) -> Floats:
     rows, last = _rows(frame), _last_read(frame)
     ticks = frame.ticks
     begin = np.searchsorted(ticks, ticks[last] - window_ms, side="right") - 1
-    read = last_known(~np.isnan(frame.at_ms))[rows, np.maximum(begin, 0)]
+    known = ~np.isnan(frame.at_ms)
+    read = np.maximum(begin, 0) if known.all() else last_known(known)[rows, np.maximum(begin, 0)]
     usable = (begin >= 0) & (read >= 0) & (ticks[np.maximum(begin, 0)] - ticks[np.maximum(read, 0)] <= frame.gap_ms)
     start = np.where(usable, frame.values[rows, np.maximum(read, 0)], np.nan)
     return _held(frame, np.asarray(frame.values[rows, last] - start))
@@ -120,7 +154,6 @@ SERIES: Mapping[str, Callable[[Frame, float], Floats]] = {
     "max": _extreme(np.fmax),
     "mean": mean,
     "change": change,
-    "increase": total,
 }
 
 
@@ -135,16 +168,23 @@ def _rows(frame: Frame) -> Places:
     return np.arange(len(frame.series))
 
 
+def _all_read(frame: Frame) -> bool:
+    """Whether every series was read at the last tick."""
+    return not np.isnan(frame.at_ms[:, -1]).any()
+
+
 def _last_read(frame: Frame) -> Places:
     """Column of each series' last reading; the last column of one that was never read."""
+    if _all_read(frame):
+        return np.full(len(frame.at_ms), len(frame.ticks) - 1, dtype=np.intp)
     read = ~np.isnan(frame.at_ms)
-    if read[:, -1].all():
-        return np.full(len(read), read.shape[1] - 1, dtype=np.intp)
     return np.asarray(read.shape[1] - 1 - read[:, ::-1].argmax(axis=1), dtype=np.intp)
 
 
 def _held(frame: Frame, found: Floats) -> Floats:
     """Values at last readings as they hold at the last tick."""
+    if _all_read(frame):
+        return found
     last = _last_read(frame)
     apart = frame.ticks[-1] - frame.ticks[last]
     usable = (apart <= frame.gap_ms) & ~np.isnan(frame.at_ms[_rows(frame), last])
@@ -169,8 +209,6 @@ def _before(known: Bools) -> Places:
 def _increase(frame: Frame, window_ms: Floats, *, whole: bool) -> Floats:
     """Increase over a window that ends at the last reading; interpolated at its start."""
     known = ~np.isnan(frame.values)
-    if _is_smooth(frame, known):
-        return _smooth_increase(frame, window_ms, whole=whole)
     rows, last = _rows(frame), _last_read(frame)
     columns: Ints = np.arange(len(frame.ticks))
     end = frame.at_ms[rows, last]
@@ -188,33 +226,6 @@ def _increase(frame: Frame, window_ms: Floats, *, whole: bool) -> Floats:
     share = (start - at_left) / np.maximum(at_right - at_left, 1e-9)
     below, above = frame.values[rows, left], frame.values[rows, right]
     gained = frame.values[rows, last] - ((above - below) * share + below)
-    return np.where(usable, gained, np.nan)
-
-
-def _is_smooth(frame: Frame, known: Bools) -> bool:
-    """Whether every series has every sample, one after the other without gap and restart: as it mostly is."""
-    if len(frame.ticks) < 2 or not known.all() or frame.breaks.any():
-        return False
-    apart = np.diff(frame.at_ms, axis=1)
-    return bool(((apart > 0) & (apart <= frame.gap_ms[:, np.newaxis])).all())
-
-
-def _smooth_increase(frame: Frame, window_ms: Floats, *, whole: bool) -> Floats:
-    """The same of series that are smooth, without looking for what is not there."""
-    at, values, rows = frame.at_ms, frame.values, _rows(frame)
-    start = at[:, -1] - window_ms
-    left = (at <= start[:, np.newaxis]).sum(axis=1) - 1
-    usable = left >= 0
-    left = np.maximum(left, 0)
-    right = np.minimum(left + 1, at.shape[1] - 1)
-    at_left = at[rows, left]
-    step = at[rows, right] - at_left
-    if whole:
-        rarely = window_ms < frame.gap_ms / NOMINAL_PER_GAP
-        usable &= ~(rarely & ((at[:, -1] - at[:, -2] > window_ms) | (step > window_ms)))
-    share = (start - at_left) / np.maximum(step, 1e-9)
-    below = values[rows, left]
-    gained = values[:, -1] - ((values[rows, right] - below) * share + below)
     return np.where(usable, gained, np.nan)
 
 

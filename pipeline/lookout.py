@@ -45,7 +45,7 @@ class Lookout:
         self._targets = {target.name: target for target in targets}
         self._kinds = {target.name: Scope.NODE if target.is_node else Scope.ENGINE for target in targets}
         self.evidence: Mapping[str, Collection[str]] = {}
-        self._facts: dict[str, dict[str, str]] = {}
+        self._facts: Mapping[str, Mapping[str, str]] = {}
         self._servers: dict[str, str] = {}
         self._served_ms: dict[str, int] = {}
         self._engines: dict[EngineId, str] = {}
@@ -111,7 +111,8 @@ class Lookout:
         if name.startswith(DEPLOYMENT_FACT) and (at_ms or 0) >= self._served_ms.get(target, 0):
             self._servers[target], self._served_ms[target] = value, at_ms or 0
         if self._kinds.get(target) is Scope.NODE:
-            self._facts.setdefault(name, {})[target] = value
+            if self._facts.get(name, {}).get(target) != value:  # other facts are another object
+                self._facts = {**self._facts, name: {**self._facts.get(name, {}), target: value}}
             if name == BOOT_FACT and at_ms is not None:
                 self.givens.boot(target, value, at_ms)
 

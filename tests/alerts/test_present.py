@@ -57,12 +57,13 @@ def frames(draw: Any, metric: Metric) -> Frame:
         target: np.array([draw(st.sampled_from([False] * 5 + [True])) for _ in ticks]) for target in "ab" for _ in "1"
     }
     unread["head"] = unread["a"]
-    missing = np.array([[draw(st.sampled_from([False] * 9 + [True])) for _ in ticks] for _ in series])
-    away = np.array([unread[one.target] for one in series])
+    calm = draw(st.booleans())  # as it mostly is
+    missing = np.array([[draw(st.sampled_from([False] * 9 + [True])) and not calm for _ in ticks] for _ in series])
+    away = np.array([unread[one.target] & (not calm) for one in series])
     late = {target: draw(st.integers(0, 400)) for target in ("a", "b", "head")}
     at_ms = np.where(away, np.nan, ticks + np.array([[late[one.target]] for one in series]))
     values = np.where(away | missing, np.nan, values)
-    breaks = np.array([[draw(st.sampled_from([False] * 15 + [True])) for _ in ticks] for _ in series])
+    breaks = np.array([[draw(st.sampled_from([False] * 15 + [True])) and not calm for _ in ticks] for _ in series])
     gap = np.array([{"a": 2500.0, "b": 5000.0, "head": 2500.0}[one.target] for one in series])
     return Frame(ticks.astype(np.int64), tuple(series), values, at_ms, breaks.reshape(shape), gap)
 
