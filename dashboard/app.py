@@ -142,7 +142,7 @@ def create_app(services: Services, **options: Any) -> dash.Dash:
     status.register(app, services)
     node.register(app, services)
     explore.register(app)
-    runs.register()
+    runs.register(app, services)
     alerts.register(app, services)
     alert.register(app, services)
     run.register(app, services)

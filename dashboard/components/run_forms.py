@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -22,11 +22,13 @@ MEASURED = (
 """Fields of the form “how measured”: name, label, example."""
 
 
-def form(kind: str, run: int, *parts: str, button: str, ask: str = "", then: str = "") -> Raw:
-    """A form that sends one kind of command. ask: what is asked before; then: where to go when it is done."""
-    extra = "".join(f' data-{name}="{escape(text)}"' for name, text in (("ask", ask), ("then", then)) if text)
+def form(kind: str, run: int | None, *parts: str, button: str, ask: str = "", then: str = "") -> Raw:
+    """A form that sends one kind of command. run: None where there is none yet; ask: what is asked before; then: where
+    to go when it is done."""
+    given = (("run", "" if run is None else str(run)), ("ask", ask), ("then", then))
+    extra = "".join(f' data-{name}="{escape(text)}"' for name, text in given if text)
     return Raw(
-        f'<form class="order" data-run-order="{escape(kind)}" data-run="{run}"{extra}>{"".join(parts)}'
+        f'<form class="order" data-run-order="{escape(kind)}"{extra}>{"".join(parts)}'
         f'<button type="submit" class="plain">{escape(button)}</button>'
         '<span class="note" role="status" data-said></span></form>'
     )
@@ -81,6 +83,17 @@ def controls(run: Mapping[str, Any]) -> Component:
             [html.Summary("Name, tags, notes, how it was measured …"), *(group(*one, run) for one in groups(run))]
         ),
     )
+
+
+def begin(deployments: Sequence[str]) -> Component:
+    """A run is started by hand, of one of these deployments; it goes on until somebody stops it."""
+    if not deployments:
+        return html.P("No deployment is known yet: an engine has to be read once.", className="note")
+    options = "".join(f'<option value="{escape(name)}">{escape(name)}</option>' for name in deployments)
+    choice = f'<select name="deployment" data-as="text">{options}</select>'
+    where = f'<label><span class="label">Deployment</span>{choice}</label>'
+    name = entry("name", "Name, if any", "", "8 at once, fp8", how="maybe")
+    return html.Div(form("start", None, where, name, button="Start", then="/runs/live"), className="orders typed")
 
 
 def own(run: Mapping[str, Any]) -> bool:

@@ -10,12 +10,16 @@ import orjson
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.components.fragment import fragment, serve
+from dashboard.components.run_forms import begin
 from dashboard.pages.explore import configuration
+from dashboard.services import Services
 from runs.speed import DECODE_MEAN, DECODE_PEAK, LENGTH, PREFILL_THROUGHPUT
 from telemetry.model import Unit
 
 PATH = "/runs"
 GRID = "runs-grid"
+START_MS = 60_000
 NUMBERS: tuple[tuple[str, str, Unit, str], ...] = (
     ("speed.decode_mean", "Decode", Unit.TOKENS_PER_SECOND, DECODE_MEAN.definition),
     ("speed.decode_peak", "Peak 10 s", Unit.TOKENS_PER_SECOND, DECODE_PEAK.definition),
@@ -72,6 +76,7 @@ def page(grid: bool = True) -> Component:
             html.H1("Runs"),
             html.Div("", className="runs-search", **{"data-runs-search": ""}),
             html.Span("", className="note", role="status", **{"data-runs-count": ""}),
+            html.Details([html.Summary("Start a run"), fragment("runs-start", START_MS)], className="runs-start"),
         ],
         className="page-head",
     )
@@ -82,6 +87,7 @@ def page(grid: bool = True) -> Component:
     return html.Div([head, bars, html.Div(inner, className="runs-grid")], className="page runs", **{"data-runs": data})
 
 
-def register() -> None:
-    """Bind the page to /runs."""
+def register(app: dash.Dash, services: Services) -> None:
+    """Bind the page to /runs, and its form to the deployments that there are."""
     dash.register_page("runs", path=PATH, title="Runs · Tachograph", name="Runs", layout=lambda **_: page())
+    serve(app.server, "runs-start", lambda: (begin([one["name"] for one in services.status()["deployments"]]), 200))

@@ -224,3 +224,19 @@ def test_runs_on_a_phone(site: Site, open_page: Open, path: str) -> None:
     expect(page.locator("main h1").last).to_be_visible()
     taken_over(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.mark.live
+def test_a_run_is_started_by_hand(site: Site, open_page: Open) -> None:
+    with collecting(site.world):
+        page = open_page(f"{site.address}/runs")
+        page.locator(".runs-start summary").click()
+        form = page.locator("[data-run-order=start]")
+        expect(form.get_by_label("Deployment").locator("option")).to_have_text(["Kimi-K3"])
+        form.get_by_label("Name, if any").fill("eight at once")
+        form.get_by_role("button", name="Start").click()
+        expect(page).to_have_url(f"{site.address}/runs/live")
+        expect(page.locator(".run h1")).to_have_text("eight at once")
+        expect(page.locator(".run .page-head")).to_contain_text("started by hand")
+    begun = max(site.world.writer.runs(), key=lambda one: one.id)
+    assert (begun.deployment, begun.name, begun.live) == ("Kimi-K3", "eight at once", True)

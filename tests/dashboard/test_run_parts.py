@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.components.run_forms import controls
+from dashboard.components.run_forms import begin, controls
 from dashboard.components.run_nodes import stand_out
 from dashboard.components.run_results import results
 from dashboard.layout.static import render
@@ -124,3 +124,13 @@ def test_how_single_nodes_were_watched_is_folded() -> None:
     assert [one["key"] for one in singles([watched("cage_sent", "spark-01 p0"), watched("sent", None)])] == [
         "cage_sent"
     ]
+
+
+def test_a_run_can_be_started_of_each_deployment() -> None:
+    assert text(begin([])) == "No deployment is known yet: an engine has to be read once."
+    html = render(begin(["Kimi-K3", '<b>"x"']), {})
+    assert '<option value="Kimi-K3">Kimi-K3</option>' in html
+    assert '<option value="&lt;b&gt;&quot;x&quot;">&lt;b&gt;&quot;x&quot;</option>' in html
+    assert 'data-run-order="start" data-then="/runs/live"' in html
+    assert "data-run=" not in html, "it has no number yet"
+    assert 'name="name" value="" placeholder="8 at once, fp8" data-as="maybe"' in html

@@ -6,6 +6,7 @@ import { go } from "../live/go.js";
 
 const READ = {
   text: (text) => text,
+  maybe: (text) => text.trim() || null,
   json: (text) => JSON.parse(text),
   list: (text) => (text.trim() ? text.split(",").map((one) => one.trim()).filter(Boolean) : null),
   after: (text, base) => (text.trim() ? base + Math.round(Number(text) * 1000) : null),
