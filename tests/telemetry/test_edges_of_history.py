@@ -83,3 +83,14 @@ def test_two_pieces_that_share_a_bin() -> None:
     assert found.last_side is not None
     assert found.count is not None
     assert [one.tolist() for one in (found.side, found.last_side, found.count)] == [[[1.0]], [[1.0]], [[9.0]]]
+
+
+def test_a_total_goes_on_from_slice_to_slice_with_the_newest_count_of_who_is_away() -> None:
+    """The second of two counters is read for the first of three hours only: it stands where it stood last."""
+    rows = {ENERGY: linear(1, 3 * PER_HOUR), one(gpu.GPU_ENERGY, "n2", gpu="0"): linear(2, PER_HOUR)}
+    rows = {series: [*values, *[None] * (3 * PER_HOUR - len(values))] for series, values in rows.items()}
+    bounds = [(FIRST_MS + hour * HOUR_MS, FIRST_MS + (hour + 1) * HOUR_MS - 1) for hour in range(3)]
+    asked = question(gpu.GPU_ENERGY, 0, 2, width_ms=None, total=True)
+    lines = [line for (line,) in reader.stream(asked, Memory(frame(rows)), bounds)]
+    ends = [numbers(line.values)[-1] for line in lines if line.values is not None]
+    assert ends == [3590 + 2 * 3590, 7190 + 2 * 3590, 10790 + 2 * 3590]
