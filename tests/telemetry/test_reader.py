@@ -360,17 +360,6 @@ def test_increases_over_any_split_add_up(steps: list[list[int | None]], cut: int
                 assert line.last[known[at + 1]] - line.last[known[at]] == pytest.approx(gained)  # type: ignore[index]
 
 
-@pytest.mark.parametrize("end", [-0.5, 0.5, 1.0, 1.05, 1.3, 2.0])
-def test_a_total_is_of_those_that_come_in_its_range(end: float, small_slices: None) -> None:
-    """In slices and at once: one that begins after 2 h 5 min stands at its first value before, and only if it comes."""
-    late = [*[None] * (2 * PER_HOUR + 30), *linear(5, 4 * PER_HOUR - 30, 7_000)]
-    source = Memory(frame({TOKENS: DAY[TOKENS], one(engine.GENERATION_TOKENS, "late"): late}))
-    query = question(engine.GENERATION_TOKENS, 0, end, total=True, width_ms=None, points=9)
-    expected = near.answer(query, source.frame(query.stored(), query.start_ms, query.end_ms), 10_000)
-    assert len(reader.slices(query, source)) > 1
-    same(reader.read(query, source).lines, expected)
-
-
 def test_lines_of_any_kind_are_told_by_name() -> None:
     assert told(Line({}, np.array([1]), np.array([2.0])), "values") == [[2.0]]
     assert STEP_S * PER_HOUR == 3600
