@@ -12,7 +12,9 @@ from dashboard.live_reader import LiveReader
 from dashboard.sources import Sources
 from pipeline.digest import EVENTS, FINGERPRINT, HEADLINE, SUMMARY, digest, headline
 from runs.entries import Section
+from runs.machines import Kept
 from runs.model import Run
+from runs.settled import States
 from storage.errors import StoreError
 
 LIVE_MS = 10_000
@@ -22,6 +24,8 @@ PATIENCE = 20
 LONG_MS = 1_000
 """What took longer is worked out beside those who ask, once something is known."""
 MOST_KEPT = 16
+MOST_REMEMBERED = 2
+"""Runs that go on of which it is kept what was added up; at most 16 MB of each, see `runs.machines`."""
 NOT_YET = "its numbers are worked out within half a minute of its end"
 Key = tuple[int, int, int | None, int | None]
 
@@ -47,6 +51,14 @@ class Shown:
 
 
 @dataclass
+class Remembered:
+    """What was added up of a run that goes on, see `runs.settled`."""
+
+    states: States
+    kept: Kept | None = None
+
+
+@dataclass
 class RunNumbers:
     """One store's. Those who ask for the same at once wait for one answer.
 
@@ -57,6 +69,7 @@ class RunNumbers:
     _kept: dict[Key, Shown] = field(default_factory=dict)
     _turn: threading.Lock = field(default_factory=threading.Lock)
     _renewing: dict[Key, threading.Thread] = field(default_factory=dict)
+    _remembered: dict[int, Remembered] = field(default_factory=dict)
 
     def of(self, run: Run, start_ms: int | None = None, end_ms: int | None = None) -> Numbers:
         """Of a run, or of the stretch between two instants of it."""
@@ -129,11 +142,20 @@ class RunNumbers:
 
     def _worked_out(self, run: Run, start_ms: int, end_ms: int) -> Numbers:
         try:
-            found = digest(self.sources.store, run, start_ms, end_ms, LiveReader(self.sources))
+            memory = self._memory(run) if run.end_ms is None else None
+            found = digest(self.sources.store, run, start_ms, end_ms, LiveReader(self.sources), memory)
         except LookupError as error:
             return Numbers(start_ms, end_ms, why=str(error))
         sections = [one.to_json() for one in found.summary]
         return Numbers(found.start_ms, found.end_ms, sections, found.fingerprint.to_json(), found.cut)
+
+    def _memory(self, run: Run) -> Remembered:
+        """Of the runs that were asked for lately; what is kept says itself of what it is."""
+        found = self._remembered.pop(run.id, None) or Remembered(self.sources.kept.states)
+        self._remembered[run.id] = found
+        while len(self._remembered) > MOST_REMEMBERED:
+            del self._remembered[next(iter(self._remembered))]
+        return found
 
     def headlines(self, runs: Sequence[Run]) -> dict[int, dict[str, float | None]]:
         """Key numbers of several runs, by their number; of one that has none yet, nothing."""

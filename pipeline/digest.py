@@ -12,6 +12,7 @@ from runs.compare.cutting import cut
 from runs.entries import Section, find
 from runs.fingerprint import Fingerprint
 from runs.identify import identify
+from runs.machines import Memory
 from runs.model import Run
 from runs.reader import LEAD_MS, Reader, StoreReader
 from runs.rows import names
@@ -86,14 +87,19 @@ def subject_of(store: Store, run: Run, start_ms: int, end_ms: int) -> Subject:
     return Subject(run.deployment, start_ms, end_ms, run.engines, nodes, run.nodes)
 
 
-def digest(store: Store, run: Run, start_ms: int, end_ms: int, reader: Reader | None = None) -> Digest:
-    """Work out a stretch of a run; LookupError, with a sentence, where its samples are not here, or not any more."""
+def digest(
+    store: Store, run: Run, start_ms: int, end_ms: int, reader: Reader | None = None, memory: Memory | None = None
+) -> Digest:
+    """Work out a stretch of a run; LookupError, with a sentence, where its samples are not here, or not any more.
+
+    memory: of what was added up before, see `runs.summary.summarise`.
+    """
     if not run.own:
         raise LookupError(ELSEWHERE)
     begin = _kept_since(store, start_ms, end_ms)
     source = reader or StoreReader(store)
     subject = subject_of(store, run, begin, end_ms)
-    summary = summarise(subject, source)
+    summary = summarise(subject, source, memory=memory)
     took_part = [one.of for section in summary if section.key == "nodes" for one in section.entries if one.of]
     known = {target.name: target.detail.get("engine", "") for target in store.targets() if target.kind == "engine"}
     kinds = {name: kind for name, kind in known.items() if kind and kind != "unknown"}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from telemetry import catalog
 from telemetry.fleet import fold
-from telemetry.frame import Bools, Floats, Frame, Ints
+from telemetry.frame import Floats, Frame, Ints
 from telemetry.grid import largest, least
 
 BIN_MS, MOST_BINS = 10_000, 1_000
@@ -48,14 +49,59 @@ class _Own:
     largest: float = NAN
 
 
+@dataclass(frozen=True)
+class Line:
+    """Samples of one node in a slice, in as little room as gives every bit of them back: least + above."""
+
+    node: str
+    ticks: Ints
+    above: npt.NDArray[np.floating]
+    least: float
+
+    @classmethod
+    def of(cls, node: str, ticks: Ints, values: Floats) -> Line:
+        """All of them known."""
+        low = float(least(values))
+        narrow = (values - low).astype(np.float32)
+        exact = bool((narrow + np.float64(low) == values).all())
+        return cls(node, ticks, narrow, low) if exact else cls(node, ticks, values, 0.0)
+
+    @property
+    def values(self) -> Floats:
+        """float64[tick]"""
+        return self.above + np.float64(self.least)
+
+
 @dataclass
 class Readings:
-    """One metric of the nodes in a stretch. Slices may come in any order. compared: whether bins are kept."""
+    """One metric of the nodes in a stretch. Slices may come in any order. compared: whether bins are kept.
+
+    lines: of what bins are made of, kept where more of the stretch will be asked for: then those are wider.
+    """
 
     start_ms: int
     end_ms: int
     compared: bool = False
+    lines: list[Line] | None = None
     _nodes: dict[str, _Own] = field(default_factory=dict)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the lines; ticks that they share count once."""
+        lines = self.lines or ()
+        return sum(line.above.nbytes for line in lines) + sum(
+            {id(line.ticks): line.ticks.nbytes for line in lines}.values()
+        )
+
+    def copied(self, end_ms: int) -> Readings:
+        """The same of a stretch with another end, to be added to."""
+        found = Readings(self.start_ms, end_ms, self.compared, None if self.lines is None else [*self.lines])
+        bins = found._bins if self.lines is not None else None
+        for name, own in self._nodes.items():
+            found._nodes[name] = replace(own, bins=own.bins.copy() if bins is None else np.zeros((2, bins)))
+        for line in found.lines or ():
+            found._nodes[line.node].bins += found._binned(line.ticks, line.values)
+        return found
 
     @property
     def width_ms(self) -> int:
@@ -80,16 +126,20 @@ class Readings:
             own.total += float(lines[row][known[row]].sum())
             own.least = float(np.fmin(own.least, lows[row]))
             own.largest = float(np.fmax(own.largest, highs[row]))
-            if self.compared:
-                own.bins += self._binned(ticks, lines[row], known[row])
+            if self.compared and known[row].any():
+                all_of = known[row].all()
+                here, values = ticks if all_of else ticks[known[row]], lines[row][known[row]]
+                own.bins += self._binned(here, values)
+                if self.lines is not None:
+                    self.lines.append(Line.of(node, here, values))
 
     @property
     def _bins(self) -> int:
         return max(self.end_ms - self.start_ms, 1) // self.width_ms + 1 if self.compared else 0
 
-    def _binned(self, ticks: Ints, line: Floats, known: Bools) -> Floats:
-        place = (ticks[known] - self.start_ms) // self.width_ms
-        sums = np.bincount(place, weights=line[known], minlength=self._bins)
+    def _binned(self, ticks: Ints, values: Floats) -> Floats:
+        place = (ticks - self.start_ms) // self.width_ms
+        sums = np.bincount(place, weights=values, minlength=self._bins)
         return np.stack([sums, np.bincount(place, minlength=self._bins)])
 
     def extent(self, nodes: Collection[str]) -> Extent:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from runs.activity import Window
 from runs.cages import DIRECTIONS, Cages
 from runs.evidence import Evidence
 from runs.extents import Readings
-from runs.reader import Reader, Wanted
-from runs.slices import READINGS, slices, walk
+from runs.reader import LEAD_MS, Reader, Wanted
+from runs.settled import Ground, Settled, States
+from runs.slices import READINGS, slices, tail, walk
 from runs.subject import Subject
 from runs.watch import Watch
 from telemetry.catalog import gpu
@@ -22,6 +25,10 @@ GAUGES: tuple[Metric, ...] = (gpu.GPU_UTILIZATION, gpu.GPU_POWER, gpu.GPU_TEMPER
 COMPARED = (gpu.GPU_TEMPERATURE, gpu.GPU_SM_CLOCK)
 """Nodes are compared with each other in these."""
 SAMPLES: tuple[Metric, ...] = (*GAUGES, *(metric for both in DIRECTIONS.values() for metric in both))
+
+
+MOST_BYTES = 16_000_000
+"""Of the samples in which nodes are compared, where they are kept: thirty hours of sixteen nodes."""
 
 
 @dataclass
@@ -54,6 +61,19 @@ class Machines:
         self.evidence.add(frame, inside)
         _add(self.joules, frame.take(rows.get(gpu.GPU_POWER.name, ())), before, end_ms)
 
+    @property
+    def bytes(self) -> int:
+        """Of the samples that are kept."""
+        return sum(own.nbytes for own in self.readings.values())
+
+    def copied(self, subject: Subject) -> Machines:
+        """The same of a stretch that begins equally, to be added to."""
+        end = subject.end_ms
+        readings = {name: own.copied(end) for name, own in self.readings.items()}
+        watch = replace(deepcopy(self.watch), end_ms=end)
+        parts = deepcopy(self.cages), deepcopy(self.evidence)
+        return Machines(subject, readings, watch, *parts, {**self.joules}, self._first_ms)
+
 
 def _add(joules: dict[str, float], power: Frame, before_ms: int, end_ms: int) -> None:
     """Power over time, from the last sample at or before `before_ms` on."""
@@ -78,14 +98,50 @@ def _cut(one: Window, start_ms: int, end_ms: int) -> Window:
     return Window(max(one.start_ms, start_ms), min(one.end_ms, end_ms), one.tokens)
 
 
-def load(subject: Subject, reader: Reader, active: Sequence[Window], readings: int = READINGS) -> Machines:
-    """Read the nodes of a subject. active: windows in which tokens came. readings: as of `slices`."""
+def load(
+    subject: Subject,
+    reader: Reader,
+    active: Sequence[Window],
+    readings: int = READINGS,
+    memory: Memory | None = None,
+) -> Machines:
+    """Read the nodes of a subject. active: windows in which tokens came. readings: as of `slices`. memory: of what was
+    added up before."""
     nodes = list(subject.nodes if subject.chosen is None else subject.chosen)
-    start, end = subject.start_ms, subject.end_ms
-    own = {metric.name: Readings(start, end, metric in COMPARED) for metric in GAUGES}
-    found = Machines(subject, own, Watch(start, end))
+    cut = slices(subject.start_ms, subject.end_ms, len(nodes), readings)
+    settled = None if memory is None else Settled.of(memory.states, subject.start_ms, nodes, cut, active)
+    kept = None if memory is None else memory.kept
+    kept = kept if kept is not None and settled is not None and settled.stands(kept.rests_on) else None
+    found = _begun(subject, memory is not None) if kept is None else kept.machines.copied(subject)
+    done, rest = (0, None) if kept is None else (len(kept.rests_on.slices), kept.rest)
     wanted = frozenset(metric.name for metric in SAMPLES)
-    for frame, low, high in walk(reader, wanted, slices(start, end, len(nodes), readings), nodes):
+    for place, (frame, low, high) in enumerate(walk(reader, wanted, cut[done:], nodes, rest), done + 1):
         found.add(frame, low, high, active)
+        if memory is not None and settled is not None and place == settled.count and found.bytes <= MOST_BYTES:
+            memory.kept = Kept(settled.rests_on(place), found.copied(subject), tail(frame, high + 1 - LEAD_MS))
         del frame  # before the next one is read
     return found
+
+
+def _begun(subject: Subject, more: bool) -> Machines:
+    """Nothing yet. more: whether more of the stretch will be asked for."""
+    start, end = subject.start_ms, subject.end_ms
+    compared = {metric.name: metric in COMPARED for metric in GAUGES}
+    own = {name: Readings(start, end, one, [] if one and more else None) for name, one in compared.items()}
+    return Machines(subject, own, Watch(start, end))
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What the first slices of a stretch came to, what that rests on, and the samples that the next slice needs."""
+
+    rests_on: Ground
+    machines: Machines
+    rest: Frame
+
+
+class Memory(Protocol):
+    """Keeps one of them."""
+
+    states: States
+    kept: Kept | None

@@ -31,10 +31,17 @@ def slices(start_ms: int, end_ms: int, targets: int, readings: int = READINGS) -
 
 
 def walk(
-    reader: Reader, wanted: Wanted, parts: Sequence[tuple[int, int]], targets: Collection[str]
+    reader: Reader,
+    wanted: Wanted,
+    parts: Sequence[tuple[int, int]],
+    targets: Collection[str],
+    before: Frame | None = None,
 ) -> Iterator[tuple[Frame, int, int]]:
-    """(samples, start, end) of each part; before its start stand those of a minute, and each series' last one."""
-    frame: Frame | None = None
+    """(samples, start, end) of each part; before its start stand those of a minute, and each series' last one.
+
+    before: those of the part before the first, where it is not the first of all.
+    """
+    frame = before
     for start, end in parts:
         before = None if frame is None else tail(frame, start - LEAD_MS)
         frame = None  # one slice at a time is in memory

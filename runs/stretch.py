@@ -10,7 +10,7 @@ from runs.activity import Window
 from runs.coverage import Coverage
 from runs.engines import Engines
 from runs.engines import load as read_engines
-from runs.machines import Machines, over_time
+from runs.machines import Machines, Memory, over_time
 from runs.machines import load as read_machines
 from runs.reader import Absence, Episode, Event, Reader
 from runs.rows import Place, names, place
@@ -156,13 +156,13 @@ class Stretch:
         return self.gained(engine.GENERATION_TOKENS)
 
 
-def load(subject: Subject, reader: Reader, readings: int = READINGS) -> Stretch:
-    """Read a stretch. readings: that are in memory at once."""
+def load(subject: Subject, reader: Reader, readings: int = READINGS, memory: Memory | None = None) -> Stretch:
+    """Read a stretch. readings: that are in memory at once. memory: of what was read of it before."""
     start, end = subject.start_ms, subject.end_ms
     absences = reader.absences(start, end)
     counts = reader.ends(_counted(subject), start, end, subject.targets)
     engines = read_engines(subject, reader, absences, last_readings(counts, start), readings)
-    machines = read_machines(subject, reader, engines.windows or [Window(start, end, 0.0)], readings)
+    machines = read_machines(subject, reader, engines.windows or [Window(start, end, 0.0)], readings, memory)
     took_part = _took_part(subject, machines)
     nodes = list(took_part)
     still = reader.still(names(MOSTLY_STILL), start, end, nodes)

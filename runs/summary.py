@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from runs import energy, fabric, latency, nodes, phases, quality, requests, speculation, speed
 from runs.entries import Section
+from runs.machines import Memory
 from runs.reader import Reader
 from runs.slices import READINGS
 from runs.stretch import Stretch, load
@@ -25,11 +26,14 @@ PARTS: tuple[Callable[[Stretch], Section], ...] = (
 """One function per section, in the order in which they are shown."""
 
 
-def summarise(subject: Subject, reader: Reader, readings: int = READINGS) -> tuple[Section, ...]:
+def summarise(
+    subject: Subject, reader: Reader, readings: int = READINGS, *, memory: Memory | None = None
+) -> tuple[Section, ...]:
     """The summary of a stretch. The same function serves a whole run and any part of it.
 
     readings: that are in memory at once; what is made of more is added up, and comes to the same.
+    memory: of what was added up before, for a run that goes on; it comes to the same.
     A section that has nothing to say (no speculative decoding) has no entries.
     """
-    stretch = load(subject, reader, readings)
+    stretch = load(subject, reader, readings, memory)
     return tuple(part(stretch) for part in PARTS)
