@@ -9,12 +9,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from telemetry import far, hours, near, reader
 from telemetry.catalog import engine, gpu, ratios
-from telemetry.counters import increase
 from telemetry.model import Metric, Ratio, Series, part
 from telemetry.query import Line, Query
 from telemetry.summary import HOUR_MS, Summaries
@@ -327,37 +324,6 @@ def test_a_spike_of_one_second_is_in_every_zoom() -> None:
             seen.add((found.resolution, line.values is None))
         span = span * 3 // 2
     assert len(seen) >= 2
-
-
-COUNTS = st.lists(st.none() | st.integers(0, 50), min_size=60, max_size=60)
-
-
-@settings(max_examples=25, deadline=None)
-@given(st.lists(COUNTS, min_size=1, max_size=3), st.integers(1, 59), st.sampled_from([0.0, 1e9]))
-def test_increases_over_any_split_add_up(steps: list[list[int | None]], cut: int, patience: float) -> None:
-    """The total at the end of each part, less that before, is what its members gained there: from samples and hours."""
-    rows = {
-        one(engine.GENERATION_TOKENS, f"e{number}"): [
-            None if step is None else float(sum(s or 0 for s in row[: place + 1])) for place, step in enumerate(row)
-        ]
-        for number, row in enumerate(steps)
-    }
-    samples = frame(rows, at_s=[360.0 * number for number in range(60)])
-    source = Memory(samples)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reader, "SWIFT_MS", patience)
-        patch.setattr(reader, "PATIENT_MS", patience)
-        found = reader.read(question(engine.GENERATION_TOKENS, 0, 5, total=True), source)
-    for line in found.lines:
-        known = np.flatnonzero(~np.isnan(line.last))  # type: ignore[arg-type]
-        ends = [int(line.t_ms[place]) + HOUR_MS - 1 for place in known]
-        for at, (start, end) in enumerate(pairwise(ends)):
-            gained = float(np.nansum(increase(samples, start, end)))
-            middle = start + (end - start) * cut // 60
-            parts = [float(np.nansum(increase(samples, *part))) for part in ((start, middle), (middle, end))]
-            assert sum(parts) == pytest.approx(gained)
-            if found.resolution == "hours":
-                assert line.last[known[at + 1]] - line.last[known[at]] == pytest.approx(gained)  # type: ignore[index]
 
 
 def test_lines_of_any_kind_are_told_by_name() -> None:
