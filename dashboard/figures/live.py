@@ -68,10 +68,10 @@ PREFILL_AXIS = "y2"
 LINES = (
     Line("net_worst", "busiest cage", "y4", Unit.NETWORK_BYTES_PER_SECOND, "net-worst", 1.2, "dot",
          names="net_worst_name"),
-    Line("net", "cluster", "y4", Unit.NETWORK_BYTES_PER_SECOND, "net"),
+    Line("net", "interconnect", "y4", Unit.NETWORK_BYTES_PER_SECOND, "net"),
     Line("util_min", "lowest", "y3", Unit.RATIO, "util-span", 0, span=True),
     Line("util_max", "highest", "y3", Unit.RATIO, "util-span", 0, fill=True, span=True),
-    Line("util_mean", "mean", "y3", Unit.RATIO, "util", between=("util_min", "util_max")),
+    Line("util_mean", "utilisation", "y3", Unit.RATIO, "util", between=("util_min", "util_max")),
     Line("prefill", "prefill", PREFILL_AXIS, Unit.TOKENS_PER_SECOND, "prefill"),
     Line("decode", "decode", "y", Unit.TOKENS_PER_SECOND, "decode", 1.8),
 )  # fmt: skip
@@ -127,6 +127,10 @@ def y_axis(domain: tuple[float, float], range_: tuple[float, float] | None = Non
     }
 
 
+CROSSHAIR = {"spikethickness": 1, "spikedash": "solid", "spikecolor": NEUTRAL, "spikesnap": "hovered data"}
+"""A hair line; its ground of a contrasting colour is taken away by the style sheet."""
+
+
 def time_axis() -> Figure:
     """A quiet time axis: the clock alone, with seconds once zoomed in; the zone stands in the page's header."""
     return {
@@ -139,6 +143,7 @@ def time_axis() -> Figure:
         "ticklabelstandoff": 4,
         "ticklabeloverflow": "hide past div",
         "hoverformat": "%H:%M:%S",
+        **CROSSHAIR,
         "tickformatstops": [
             {"dtickrange": [None, 59_999], "value": "%H:%M:%S"},
             {"dtickrange": [60_000, None], "value": "%H:%M"},

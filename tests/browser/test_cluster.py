@@ -49,8 +49,8 @@ def test_a_tick_changes_numbers_tiles_and_lines(make_site: MakeSite, open_page: 
         ".map((line) => [line.name, line.y.at(-1)]))"
     )
     assert last["decode"] == pytest.approx(20.0)
-    assert last["mean"] == pytest.approx(96.0)
-    assert last["cluster"] == pytest.approx(12.8)
+    assert last["utilisation"] == pytest.approx(96.0)
+    assert last["interconnect"] == pytest.approx(12.8)
 
 
 def test_the_hover_box_keeps_the_legends_order_and_names_who_is_meant(make_site: MakeSite, open_page: Open) -> None:
@@ -67,8 +67,8 @@ def test_the_hover_box_keeps_the_legends_order_and_names_who_is_meant(make_site:
     expect(lines).to_have_text(
         [
             "decode : 20 tok/s",
-            "mean : 96 % (96–96)",
-            "cluster : 12.8 Gb/s",
+            "utilisation : 96 % (96–96)",
+            "interconnect : 12.8 Gb/s",
             re.compile(r"busiest cage : 1.6 Gb/s spark-0\d p\d"),
         ]
     )
@@ -206,6 +206,8 @@ def test_the_map_by_keyboard_and_as_a_table(make_site: MakeSite, open_page: Open
     row = page.locator("[data-map-table] tr", has_text="spark-04")
     expect(row).to_contain_text("53\u00a0W")
     expect(page.locator("[data-map]")).to_be_hidden()
+    for what in ("[data-map-scale]", "[data-map-switch]", "[data-tiles]"):
+        expect(page.locator(what)).not_to_be_visible()
     site.world.set("spark-04", gpu.GPU_POWER, constant(88.0))
     site.tick()
     expect(row).to_contain_text("88\u00a0W")

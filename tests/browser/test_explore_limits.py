@@ -17,12 +17,12 @@ CASES: list[tuple[str, Any]] = [
     (
         f"m.placed([{{ value: 85 }}, {{ value: 101 }}, {{ value: 90 }}, {{ value: -1 }}], {AXIS}, (v) => 100 - v)"
         ".map((one) => [one.value, one.y, one.named])",
-        [[90, 10.5, True], [85, 15.5, False]],
+        [[90, 10.5, False], [85, 15.5, True]],
     ),
     (
         f"m.placed([{{ value: 80 }}, {{ value: 0 }}, {{ value: 100 }}], {AXIS}, (v) => 100 - v)"
-        ".map((one) => [one.value, one.named])",
-        [[100, True], [80, True], [0, True]],
+        ".map((one) => [one.value, one.named, one.above])",
+        [[100, True, False], [80, True, False], [0, True, True]],
     ),
     ("m.placed([{ value: 2e9 }], { low: 0, high: 3, scale: 1e-9 }, () => 5).length", 1),
     ("m.placed([{ value: 4e9 }], { low: 0, high: 3, scale: 1e-9 }, () => 5).length", 0),

@@ -158,6 +158,12 @@ export class Chart {
     return this.feed.answer?.fold ? this.feed.answer.step_ms : 0;
   }
 
+  // Names of the lines that stand out are drawn above the others, and wider.
+  standOut(names) {
+    this.far = new Set(names);
+    this.draw();
+  }
+
   draw() {
     const context = this.size && fitCanvas(this.canvas, this.size);
     if (!context) return;
@@ -167,7 +173,7 @@ export class Chart {
     this.axis = valueAxis(shifted[0] === span[0] ? lines : both, span, this.bin, this.unit, explorer.view.fit, this.size.height);
     setText(this.word, this.axis.unit);
     drawChart(context, {
-      size: this.size, lines, earlier, shift: this.shift ?? 0, span, width: this.bin, axis: this.axis,
+      size: this.size, lines, far: this.far, earlier, shift: this.shift ?? 0, span, width: this.bin, axis: this.axis,
       ticks: ticks(span, this.width), paint, strong: this.strong, notes: explorer.notes.made(), holes: this.feed.answer?.damaged ?? [],
       limits: limitsOf(this), fired: firedOf(this), now: explorer.now(),
       font: "12px " + getComputedStyle(document.documentElement).getPropertyValue("--sans"),

@@ -106,16 +106,18 @@ function stroke(context, line, parts, { place, shift, width }) {
 }
 
 // Draw lines whose samples stand `shift` later than they were; strong(line): which are the only ones that are not pale.
-export function drawLines(context, { lines, span, width, place, paint, shift = 0, earlier = false, strong = null }) {
+export function drawLines(context, { lines, span, width, place, paint, shift = 0, earlier = false, strong = null, far = null }) {
   const moved = [span[0] - shift, span[1] - shift], many = lines.length > MANY;
   const how = { place, shift, width };
   const parts = lines.map((line) => runs(line, moved, width));
   if (!earlier) grounds(context, lines, parts, { ...how, paint, strong });
   context.lineJoin = "round";
-  lines.forEach((line, at) => {
+  const order = [...lines.keys()].sort((one, other) => Number(far?.has(lines[one].name) ?? 0) - Number(far?.has(lines[other].name) ?? 0));
+  order.forEach((at) => {
+    const line = lines[at];
     const bold = strong?.(line), pale = strong && !bold;
     context.globalAlpha = (earlier ? 0.55 : 1) * (pale ? 0.18 : 1);
-    context.lineWidth = bold ? 2.2 : many ? 1.1 : 1.5;
+    context.lineWidth = bold ? 2.2 : far?.has(line.name) ? 1.9 : many ? 1.1 : 1.5;
     context.setLineDash(earlier ? [3, 3] : DASHES[line.dash]);
     context.strokeStyle = context.fillStyle = paint(line.colour);
     stroke(context, line, parts[at], how);
@@ -146,7 +148,7 @@ function drawHoles(context, { holes, size, paint }, place) {
   context.globalAlpha = 1;
 }
 
-// Everything of one chart. scene: {size, lines, earlier, shift, span, width, axis, ticks, paint, strong, notes, holes,
+// Everything of one chart. scene: {size, lines, far, earlier, shift, span, width, axis, ticks, paint, strong, notes, holes,
 // limits, fired, now, font}.
 export function drawChart(context, scene) {
   const { size, span, axis, paint } = scene, place = placer(size, span, axis);
@@ -162,7 +164,7 @@ export function drawChart(context, scene) {
   drawHoles(context, scene, place);
   const common = { span, width: scene.width, place, paint };
   if (scene.earlier.length) drawLines(context, { ...common, lines: scene.earlier, shift: scene.shift, earlier: true, strong: scene.strong });
-  drawLines(context, { ...common, lines: scene.lines, strong: scene.strong });
+  drawLines(context, { ...common, lines: scene.lines, strong: scene.strong, far: scene.far });
   if (scene.lines.length) drawLimits(context, scene, place);
   context.restore();
 }

@@ -1,10 +1,11 @@
 // The legend beside a chart: which line is which, and least, mean, most and newest of what is on the screen. A click on
-// a name isolates its line, a click on its mark hides it.
+// a name isolates its line, a click on its mark hides it. Lines that stand out come first.
 
 import { element, setAttribute, setText } from "../live/dom.js";
+import { apart } from "./apart.js";
 import { text } from "./format.js";
 
-const HEADS = ["min", "mean", "max"];
+const HEADS = ["min", "mean", "max"], WHOLE = "Over the whole stretch, also while nothing happened", FAR = "Its mean stands out from those of the others";
 
 export class Legend {
   constructor(chart, place) {
@@ -16,7 +17,7 @@ export class Legend {
     const head = element("thead"), line = element("tr");
     this.now = element("th", "", "now");
     this.count = element("th");
-    line.append(this.count, ...HEADS.map((word) => element("th", "", word)), this.now);
+    line.append(this.count, ...HEADS.map((word) => Object.assign(element("th", "", word), { title: WHOLE })), this.now);
     head.append(line);
     this.table.append(head, this.body);
     place.append(this.table);
@@ -55,6 +56,7 @@ export class Legend {
 
   build(lines) {
     this.rows.clear();
+    this.far = "";
     for (const line of lines) {
       const row = element("tr"), head = element("th"), mark = element("button", "explore-mark"), name = element("button", "explore-name", line.name);
       row.dataset.name = line.name;
@@ -89,6 +91,20 @@ export class Legend {
       const cells = this.rows.get(line.name)?.children;
       if (cells) told(found, this.chart).forEach((word, at) => setText(cells[at + 1], word));
     }
+    this.order(this.chart.metric.kind === "state" ? [] : apart(lines.map((line) => [line.name, stats.of.get(JSON.stringify(line.labels))?.mean])));
+  }
+
+  // Those that stand out, first and marked, here and on the chart.
+  order(far) {
+    if (far.join("\n") === this.far) return;
+    this.far = far.join("\n");
+    const first = far.map((name) => this.rows.get(name)).filter(Boolean);
+    this.body.replaceChildren(...first, ...[...this.rows.values()].filter((row) => !first.includes(row)));
+    for (const row of this.rows.values()) {
+      setAttribute(row, "data-far", first.includes(row) ? "true" : "");
+      row.title = first.includes(row) ? FAR : "";
+    }
+    this.chart.standOut(far);
   }
 }
 

@@ -1,20 +1,15 @@
 // What rules say of a chart: the values at which they begin to hold, as lines, and when they fired, as pale grounds.
 
 import { BOTTOM, LEFT, RIGHT, TOP } from "./margins.js";
+import { places } from "./names.js";
 
-const LINE_PX = 13, MARK_PX = 3;
+const MARK_PX = 3;
 const COLOURS = { critical: "critical", warning: "warning" };
 
 // Limits that stand on this axis, each with where its line is, and its name where there is room for it.
 export function placed(limits, axis, y) {
   const shown = limits.filter(({ value }) => value * axis.scale >= axis.low && value * axis.scale <= axis.high);
-  const found = shown.map((limit) => ({ ...limit, y: Math.round(y(limit.value)) + 0.5 })).sort((one, other) => one.y - other.y);
-  let last = -Infinity;
-  for (const one of found) {
-    one.named = one.y - last >= LINE_PX;
-    if (one.named) last = one.y;
-  }
-  return found;
+  return places(shown.map((limit) => ({ ...limit, y: Math.round(y(limit.value)) + 0.5 })), y(axis.low / axis.scale));
 }
 
 // Alerts that read a metric and are about what the chart shows; targets: whom its lines are of, null for all.
@@ -51,10 +46,9 @@ export function drawLimits(context, { limits, size, axis, paint }, place) {
 
 // Between left and right; y: place of a value.
 export function drawLimitLines(context, { limits, axis, paint, left, right }, y) {
-  const floor = y(axis.low / axis.scale);
   context.lineWidth = 1;
   context.textAlign = "right";
-  for (const { y: at, title, side, severity, named } of placed(limits, axis, y)) {
+  for (const { y: at, title, above, severity, named } of placed(limits, axis, y)) {
     context.strokeStyle = context.fillStyle = paint(COLOURS[severity] ?? "dim");
     context.globalAlpha = 0.7;
     context.setLineDash([6, 3]);
@@ -64,9 +58,8 @@ export function drawLimitLines(context, { limits, axis, paint, left, right }, y)
     context.stroke();
     context.globalAlpha = 1;
     if (!named) continue;
-    const under = side === "below" && floor - at >= LINE_PX;
-    context.textBaseline = under ? "top" : "bottom";
-    context.fillText(title, right - 4, under ? at + 2 : at - 2);
+    context.textBaseline = above ? "bottom" : "top";
+    context.fillText(title, right - 4, above ? at - 1 : at + 1);
   }
   context.setLineDash([]);
 }

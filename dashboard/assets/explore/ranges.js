@@ -10,7 +10,7 @@ const PRESETS = [
   ["5 m", 300000], ["15 m", 900000], ["1 h", 3600000], ["6 h", 21600000], ["24 h", DAY],
   ["7 d", 7 * DAY], ["30 d", 30 * DAY], ["1 y", 365 * DAY],
 ];
-const NO_TIME = "Give both instants.", BACKWARDS = "The end must be after the start.";
+const NO_TIME = "Give both instants.", BACKWARDS = "The end must be after the start.", LATER = "That time has not come yet.";
 
 function step(label, title, click) {
   const made = element("button", "plain", label);
@@ -71,7 +71,7 @@ export class Ranges {
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       const chosen = [fromInput(from.value), fromInput(to.value)];
-      const wrong = chosen.includes(null) ? NO_TIME : chosen[1] - chosen[0] < LEAST_MS ? BACKWARDS : "";
+      const wrong = chosen.includes(null) ? NO_TIME : chosen[1] - chosen[0] < LEAST_MS ? BACKWARDS : chosen[0] >= this.explorer.now() ? LATER : "";
       setText(said, wrong);
       if (wrong) return;
       this.pop.close();

@@ -35,7 +35,7 @@ export class Readout {
     const near = [...own].find(([, lines]) => lines.some((line) => line.name === by?.near?.name))?.[0];
     const names = this.pick([...new Set(values.flatMap((one) => [...one.keys()]))], own, near);
     const bin = by?.bin ? ` · ${lengthText(by.bin)} per point` : "";
-    setText(this.head, instantText(Math.round(instant / 1000) * 1000, now) + bin);
+    setText(this.head, instantText(Math.floor(instant / 1000) * 1000, now) + bin); // as the axis says it
     this.write(columns, names, values, near);
     setText(this.more, this.left ? `and ${this.left} more` : "");
     this.box.hidden = false;

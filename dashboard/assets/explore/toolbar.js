@@ -80,6 +80,6 @@ export class Toolbar {
     setAttribute(this.fit, "aria-pressed", String(view.fit));
     setAttribute(this.table, "aria-pressed", String(view.table));
     if (unknown?.length) this.say(`There is no metric “${unknown[0].slice(0, 80)}”.`);
-    else this.say(catalogue.size && !charts.length ? "Nothing is chosen yet: add a metric." : "");
+    else this.say(view.unread || (catalogue.size && !charts.length ? "Nothing is chosen yet: add a metric." : ""));
   }
 }

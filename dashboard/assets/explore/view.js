@@ -45,6 +45,7 @@ export function parse(search, defaults) {
     total: given.get(TOTAL) === "1",
     counts: given.get(COUNTS) === "1",
     quantile: QUANTILES.includes(given.get("quantile")) ? given.get("quantile") : QUANTILES[0],
+    unread: unread(given, start, end),
     range: fixed ? { start, end } : { length: Math.max(lengthOf(given.get("start")) ?? defaults.length, LEAST_MS) },
     over: given.get("over") in OVERLAYS ? given.get("over") : "",
     only: given.get("only") ?? "",
@@ -52,6 +53,15 @@ export function parse(search, defaults) {
     fit: given.get(FIT) === "1",
     table: given.get(TABLE) === "1",
   };
+}
+
+// What of an address's range cannot be read, as a sentence; "" of one that can.
+function unread(given, start, end) {
+  for (const [name, word, known] of [["start", given.get("start"), start !== null || lengthOf(given.get("start"))], ["end", given.get("end"), end !== null]])
+    if (word !== null && !known) return `“${name}=${word.slice(0, 40)}” is no time that is understood here: an instant with its zone (2026-11-30T08:00:00Z)${name === "start" ? ", or a length that ends now (-15m, -24h, -30d)" : ""}.`;
+  if (end !== null && start === null) return "“end” needs a “start” that is an instant.";
+  if (start !== null && end === null) return "“start” as an instant needs an “end”.";
+  return start !== null && end - start < LEAST_MS ? "The end must be after the start." : "";
 }
 
 export function rangeWords({ length, start, end }) {

@@ -1,28 +1,24 @@
 // Values at which rules begin to hold, as lines of Plotly charts.
 
 import { firedOn } from "../explore/limits.js";
+import { places } from "../explore/names.js";
 import { stamp } from "./paint.js";
 import { colour } from "./theme.js";
 
-const MOST = 200, LINE_PX = 14;
+const MOST = 200, PLOT_PX = 130;
 
 const COLOURS = { critical: "critical", warning: "warning" };
 
 // Shapes of a chart's limits on a value axis that shows range, height pixels high; scale: from the base unit to the axis.
-// A name that would stand on another one is left out; below its line one stands only where the plot has room for it.
-export function shapes(limits, [low, high], scale, ink, height = Infinity) {
+// A name that would stand on another one is left out. Of a chart that is not drawn yet the usual height holds.
+export function shapes(limits, [low, high], scale, ink, height = PLOT_PX) {
   const shown = limits.map((limit) => ({ ...limit, at: limit.value * scale })).filter(({ at }) => at >= low && at <= high);
-  let last = Infinity;
-  return shown.sort((one, other) => other.at - one.at).map(({ at, title, severity, side }) => {
-    const named = last === Infinity || ((last - at) / (high - low)) * height >= LINE_PX;
-    const under = side === "below" && ((at - low) / (high - low)) * height >= LINE_PX;
-    if (named) last = at;
-    return {
-      type: "line", xref: "paper", x0: 0, x1: 1, yref: "y", y0: at, y1: at, layer: "above",
-      line: { color: ink(COLOURS[severity] ?? "dim"), width: 1, dash: "dash" },
-      label: { text: named ? title : "", textposition: "end", yanchor: under ? "top" : "bottom", font: { size: 11, color: ink(COLOURS[severity] ?? "dim") } },
-    };
-  });
+  const stand = places(shown.map((limit) => ({ ...limit, y: ((high - limit.at) / (high - low)) * height })), height);
+  return stand.map(({ at, title, severity, above, named }) => ({
+    type: "line", xref: "paper", x0: 0, x1: 1, yref: "y", y0: at, y1: at, layer: "above",
+    line: { color: ink(COLOURS[severity] ?? "dim"), width: 1, dash: "dash" },
+    label: { text: named ? title : "", textposition: "end", yanchor: above ? "bottom" : "top", font: { size: 11, color: ink(COLOURS[severity] ?? "dim") } },
+  }));
 }
 
 const FIRED = 0.07;
