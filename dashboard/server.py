@@ -135,6 +135,7 @@ class Application(BaseApplication):  # type: ignore[misc]
             "timeout": 120,
             "graceful_timeout": GRACE_S,
             "keepalive": 15,
+            "sendfile": False,  # it would wait without end for a client that does not read
             "accesslog": None,
             "loglevel": "warning",
             "control_socket_disable": True,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import logging
+import struct
 import time
 from dataclasses import dataclass
 from functools import partial
 from selectors import EVENT_READ
+from socket import SO_SNDTIMEO, SOL_SOCKET
 from typing import Any
 
 from gunicorn import util
@@ -26,6 +29,8 @@ MOST_WAITING_BYTES = 32 << 20
 MOST_KEPT = 400
 """Connections that are kept for a further request; with those that wait and the threads fewer than gunicorn takes."""
 PIECE_BYTES = 64 * 1024
+SEND_S = 20.0
+"""A client that takes nothing of its answer for so long is left: its answer holds a thread."""
 
 log = logging.getLogger(__name__)
 
@@ -118,8 +123,12 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         super().enqueue_req(one.conn)
 
     def handle(self, conn: Any) -> Any:
-        """Answer a request that was received. Runs in a thread of the pool."""
+        """Answer a request that was received. Runs in a thread of the pool.
+
+        The kernel bounds each wait for room to send: a slow client that goes on reading is never cut off.
+        """
         try:
+            conn.sock.setsockopt(SOL_SOCKET, SO_SNDTIMEO, struct.pack("ll", *divmod(round(SEND_S * 1e6), 1_000_000)))
             return super().handle(conn)
         finally:
             self._long.discard(conn)
@@ -128,7 +137,11 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         """Answer a request. After one that is too long the connection ends: nobody waits for the rest."""
         if conn in self._long:
             req.headers.insert(0, ("CONNECTION", "close"))
-        return super().handle_request(req, conn)
+        try:
+            return super().handle_request(req, conn)
+        except BlockingIOError as error:
+            log.warning("a client took nothing of its answer for %g s; its connection is closed", SEND_S)
+            raise ConnectionResetError(errno.ECONNRESET, "it does not read") from error
 
     def _forget(self, one: _Waiting) -> None:
         self.poller.unregister(one.conn.sock)

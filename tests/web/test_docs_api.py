@@ -53,5 +53,6 @@ def test_numbers_of_the_text_are_those_of_the_code() -> None:
     assert f"The last {series.DEFAULT_SPAN_MS // 60_000} minutes where not given" in PAGE
     assert f"at most {series.MOST_SPAN_MS // 86_400_000} days" in PAGE
     assert f"not received whole within {worker.RECEIVE_S:g} s" in PAGE
+    assert f"takes nothing of its answer for {worker.SEND_S:g} s" in PAGE
     for reason in (NOT_OFFERED, GONE, YOUNG, BROKEN, IDLE):
         assert f'"{reason}"' in PAGE
