@@ -58,6 +58,11 @@ def newest_hours(connection: Connection, most: int) -> list[int]:
     return list(connection.scalars(query))
 
 
+def oldest_row(connection: Connection) -> int | None:
+    """The first tick of the rows that are not sealed yet, or were not cleared away yet."""
+    return connection.scalar(select(func.min(HOT.tick, type_=BigInteger)))
+
+
 def oldest_samples(connection: Connection, kept: Ranges = ()) -> int | None:
     """The oldest sealed hour whose samples are there and are in none of these ranges."""
     return next(_free(connection.scalars(_hours().where(CLOCK.codec != FORGOTTEN)), kept), None)

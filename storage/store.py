@@ -362,6 +362,11 @@ class Store(SealedStore, RunStore, AlertStore, NoticeStore):
         with self._database.reading() as connection:
             return room.oldest_samples(connection, kept)
 
+    def oldest_row(self) -> int | None:
+        """The first tick of the rows, which are of the last hours; None without rows."""
+        with self._database.reading() as connection:
+            return room.oldest_row(connection)
+
     def oldest_summaries(self, kept: upkeep.Ranges = ()) -> int | None:
         """The oldest hour of which only summaries are left, and that is in no kept range."""
         with self._database.reading() as connection:

@@ -25,7 +25,7 @@ def standing(store: Store, now_ms: int) -> dict[str, Any]:
         "free_bytes": room.free,
         "disk_bytes": room.disk,
         "disk_free_bytes": room.disk_free,
-        "oldest_sample": oldest[0],
+        "oldest_sample": store.oldest_row() if oldest[0] is None else oldest[0],
         "oldest_summary": oldest[1] if oldest[1] is not None else oldest[0],
     }
     if note is None:

@@ -23,7 +23,7 @@ def size(value: float | None) -> str:
     return formatting.text(value, Unit.BYTES)
 
 
-NO_SAMPLE = "there is none yet"
+NO_SAMPLE = "nothing was read yet"
 NO_SUMMARY = "none yet: an hour is summed up when it is over"
 
 

@@ -194,8 +194,8 @@ def events(found: Answer, fires: bool = False) -> Component:
         for one in found["events"][:50]
     ]
     if not rows:
-        what = "Nothing else happened" if fires else "Nothing happened"
-        return html.P(f"{what} in the last day.", className="note")
+        what = "No other events" if fires else "No events"
+        return html.P(f"{what} in the last day; alerts that ended are behind “Earlier alerts”.", className="note")
     return table(("When", "Kind", "What"), rows, "Events of the last day", "events")
 
 

@@ -136,6 +136,20 @@ def test_a_number_without_a_value_gives_its_reason() -> None:
     assert attribute(number_cell(0.0, Unit.COUNT, "not counted"), "title") is None
 
 
+def test_of_a_node_that_does_not_answer_the_reason_stands_in_words() -> None:
+    """Where a table of dashes, or a bar of nothing, would stand: who has no pointer reads it, too."""
+    silent, at = "spark-03 does not answer", {"cage": "p0", "function": "f0"}
+    links = [entry(network.LINK_UP, None, silent, **at), entry(network.LINK_UP, None, silent, cage="p1", function="f1")]
+    assert text(cages.cage_table(Latest(links), {})) == f"Not known of p0 (f0), p1 (f1): {silent}."
+    one_known = Latest([links[0], entry(network.LINK_UP, 1.0, cage="p1", function="f1")])
+    assert len(rows(cages.cage_table(one_known, {}))) > 2, "one that is known has its table"
+    lost = Latest([entry(memory.memory.MEMORY_TOTAL, None, silent), entry(memory.memory.MEMORY_FREE, None, silent)])
+    assert text(memory.memory_bars(lost)) == f"Not known: {silent}."
+    part = Latest([entry(memory.memory.MEMORY_TOTAL, None, silent), entry(memory.memory.MEMORY_FREE, 1e9)])
+    assert "Free" in text(memory.memory_bars(part))
+    assert text(memory.memory_bars(Latest([]))) == "not known", "nobody says why"
+
+
 def test_a_reason_for_all_stands_in_but_never_the_value_of_another_label() -> None:
     other = Latest([entry(quotients.FABRIC_LOSS, 5.0, cage="p1")])
     assert text(other.shown(quotients.FABRIC_LOSS, cage="p0")) == "–"
@@ -251,7 +265,9 @@ def test_alerts_of_the_node_stand_on_its_page_the_worst_first() -> None:
     assert [attribute(found, "href") for found in walk(part) if attribute(found, "href")] == ["/alerts/7", "/alerts/4"]
     quiet = node.now({**FOUND, "facts": {}}, Latest([]), ["spark-03"])
     assert "Alerts" not in [text(found) for found in walk(quiet) if found.to_plotly_json()["type"] == "H2"]
-    assert text(node.events({**FOUND, "events": []}, fires=True)) == "Nothing else happened in the last day."
+    assert text(node.events({**FOUND, "events": []}, fires=True)) == (
+        "No other events in the last day; alerts that ended are behind “Earlier alerts”."
+    )
 
 
 @pytest.mark.parametrize(
@@ -296,7 +312,9 @@ def test_processes_facts_and_events() -> None:
     assert rows(events)[1] == ["", "xid", "Xid 79 <on> 000f:01:00"]
     instants = [attribute(part, "data-instant") for part in walk(events) if attribute(part, "data-instant")]
     assert instants == ["1796000000000"]
-    assert text(node.events({**FOUND, "events": []})) == "Nothing happened in the last day."
+    assert text(node.events({**FOUND, "events": []})) == (
+        "No events in the last day; alerts that ended are behind “Earlier alerts”."
+    )
 
 
 def test_headlines_give_the_reason_of_what_is_missing() -> None:

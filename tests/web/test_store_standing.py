@@ -77,6 +77,15 @@ def test_a_young_store_says_so(path: Path) -> None:
     store.close()
 
 
+def test_a_store_without_a_sealed_hour_has_samples_since_its_first_tick(path: Path) -> None:
+    store = open_store(str(path), writer=True, now_ms=NOW)
+    assert standing(store, NOW)["oldest_sample"] is None
+    write(store, "b", ["x"], {7: [1.0], 9: [2.0]})
+    write(store, "a", ["x"], {5: [1.0], 8: [2.0]})
+    assert standing(store, NOW)["oldest_sample"] == NOW + 5_000
+    store.close()
+
+
 def test_oldest_summary_without_samples(path: Path) -> None:
     store = sealed(path)
     store.forget(NOW + HOUR_MS)
@@ -158,7 +167,7 @@ def test_a_database_elsewhere_has_no_disk() -> None:
     unknown = {"disk_bytes": None, "disk_free_bytes": None, "disk_reserve_bytes": None, "next": None}
     told = text(shown.store({**FOUND, **unknown, "oldest_sample": None}))
     assert "Disk not known: the database server does not tell Grows by" in told
-    assert "Oldest sample there is none yet Oldest summary" in told
+    assert "Oldest sample nothing was read yet Oldest summary" in told
     assert "Goes next nothing Kept samples 30 days, summaries 24 months, no size limit" in told
     assert "stay free" not in told
 
