@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cli.columns import aligned
-from cli.console import FAILED, REFUSED, UNHEARD, now_ms, said
+from cli.console import FAILED, REFUSED, UNHEARD, instant, now_ms, said
 from cli.files import whole
 from cli.numbers import number
 from cli.words import clean, say
@@ -114,7 +114,12 @@ def table(result: Mapping[str, Any]) -> str:
     rows = [("", "Client", "Engine", "Apart")]
     for one in result["beside"]:
         rows.append((one["label"], shown(one["client"]), shown(one["server"]), apart(one["difference"])))
-    return aligned(rows) if len(rows) > 1 else ""
+    if len(rows) == 1:
+        return ""
+    told = result["engine"]
+    known = told is not None and any(one["server"] is not None for one in result["beside"])
+    of = [f"Engine: of {told['of']}, {instant(told['start'])} to {instant(told['end'])}"] if known else []
+    return "\n".join([aligned(rows), *of])
 
 
 def rest(result: Mapping[str, Any]) -> str:

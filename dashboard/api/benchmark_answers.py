@@ -56,17 +56,24 @@ def of_run(sources: Sources, run: Run) -> list[Benchmark]:
 
 def answers(sources: Sources, numbers: RunNumbers, run: Run) -> list[dict[str, Any]]:
     """The same with the engine's numbers beside, as JSON."""
-    return [dict(beside.answer(one, _engine(numbers, run, one))) for one in of_run(sources, run)]
+    return [dict(beside.answer(one, *_engine(numbers, run, one))) for one in of_run(sources, run)]
 
 
-def _engine(numbers: RunNumbers, run: Run, benchmark: Benchmark) -> list[Section]:
-    """The engine's numbers of a result that is all of its run: of all of it, also where the run was trimmed since."""
+def _engine(numbers: RunNumbers, run: Run, benchmark: Benchmark) -> tuple[list[Section], tuple[int, int] | None]:
+    """The engine's numbers of a result that is all of its run, and of when they are: of all that the run was then, also
+    where it was trimmed, merged or split since; of a split one as much of it as is left."""
     overlay = benchmark.overlay
     if overlay is None or overlay.server:
-        return []
-    trimmed = run.own and (run.trim_start_ms is not None or run.trim_end_ms is not None)
-    told = numbers.of(run, overlay.start_ms, overlay.end_ms) if trimmed else numbers.at_once(run)
-    return [Section.from_json(one) for one in told.sections]
+        return [], None
+    low = max(overlay.start_ms, run.start_ms)
+    high = overlay.end_ms if run.end_ms is None else min(overlay.end_ms, run.end_ms)
+    if not run.own or (low, high) == run.stretch:
+        told = numbers.at_once(run)
+    elif low < high:
+        told = numbers.of(run, low, high)
+    else:
+        return [], None
+    return [Section.from_json(one) for one in told.sections], (told.start_ms, told.end_ms)
 
 
 def bring(sources: Sources, numbers: RunNumbers, benchmark: Benchmark, wish: Wish) -> tuple[dict[str, Any], int]:

@@ -25,7 +25,7 @@ def results(run: Mapping[str, Any], found: Sequence[Mapping[str, Any]]) -> list[
 
 def _result(run: Mapping[str, Any], one: Mapping[str, Any]) -> Component:
     where = one["overlay"]["how"] if one["overlay"] is not None else APART
-    parts: list[Component] = [html.P(f"{one['file'] or 'imported'}: {where}", className="note")]
+    parts: list[Component] = [html.P([f"{one['file'] or 'imported'}: {where}", *_minutes(one)], className="note")]
     tool = one["tool"]
     if one["beside"] and all(pair["server"] is None for pair in one["beside"]):
         rows = [Row(pair["label"], [value(pair["client"])]) for pair in one["beside"]]
@@ -46,6 +46,14 @@ def _result(run: Mapping[str, Any], one: Mapping[str, Any]) -> Component:
     if run["by"] != "foreign":
         parts.append(html.Details([html.Summary("It belongs elsewhere …"), _moves(run, one["key"])]))
     return panel(f"Benchmark: {one['tool']}", *parts)
+
+
+def _minutes(one: Mapping[str, Any]) -> list[Any]:
+    """Of when the engine's numbers beside are; nothing where there are none."""
+    if one.get("engine") is None or all(pair["server"] is None for pair in one["beside"]):
+        return []
+    start, end = (html.Time("", **{"data-instant": str(one["engine"][name])}) for name in ("start", "end"))
+    return [f"; the engine's numbers are of {one['engine']['of']}, ", start, " – ", end]
 
 
 def _moves(run: Mapping[str, Any], key: str) -> Component:

@@ -8,6 +8,7 @@ from typing import Any
 
 from dashboard.report import tables
 from dashboard.report.content import Content
+from dashboard.report.results import minutes
 from dashboard.report.sections import Sections
 from dashboard.report.tags import in_unit
 from dashboard.report.times import instant, stretch, whole
@@ -140,6 +141,7 @@ def _benchmark(one: Mapping[str, Any]) -> list[str]:
     protocol = [(plain(name), plain(text)) for name, text in sorted(one["protocol"].items())]
     return [
         *_table((f"**{plain(one['tool'])}**", "client", "engine" if one["beside"] else ""), rows),
+        *([f"{told[0].upper()}{told[1:]}.", ""] if (told := minutes(one)) else []),
         *_pairs("Protocol", protocol),
     ]
 

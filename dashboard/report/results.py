@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dashboard.report.tags import Entry, Html, cell, inner, shown, table, tag
+from dashboard.report.times import instant
 from exchange.benchmarks.beside import apart
 from exchange.benchmarks.record import APART
 
@@ -19,7 +20,8 @@ def result(one: Mapping[str, Any]) -> Html:
     """All of one result."""
     said = " ".join(part for part in (one["tool"], one["version"]) if part)
     where = one["overlay"]["how"] if one["overlay"] is not None else APART
-    head = inner(tag("h3", said), tag("p", f"{one['file'] or 'imported'}: {where}", class_="note"))
+    when = "".join(f"; {told}" for told in [minutes(one)] if told)
+    head = inner(tag("h3", said), tag("p", f"{one['file'] or 'imported'}: {where}{when}", class_="note"))
     parts = [_beside(one["beside"])] if one["beside"] else []
     rest = [entry for entry in one["rest"] if not entry["key"].endswith(LEFT_OUT)]
     tests = [entry for entry in rest if entry.get("of")]
@@ -27,6 +29,14 @@ def result(one: Mapping[str, Any]) -> Html:
     parts += [_few("Only the client tells", [(entry["label"], shown(entry)) for entry in rest if not entry.get("of")])]
     parts += [_few("How it was measured", [(name, inner(text)) for name, text in sorted(one["protocol"].items())])]
     return tag("div", head, *parts, class_="beside")
+
+
+def minutes(one: Mapping[str, Any]) -> str:
+    """Of when the engine's numbers beside are; "" where there are none."""
+    if one.get("engine") is None or all(pair["server"] is None for pair in one["beside"]):
+        return ""
+    start, end = instant(one["engine"]["start"]), instant(one["engine"]["end"])
+    return f"the engine's numbers are of {one['engine']['of']}, {start} to {end}"
 
 
 def _beside(pairs: Sequence[Mapping[str, Any]]) -> Html:

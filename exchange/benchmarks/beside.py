@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from exchange.benchmarks.record import Benchmark
+from exchange.benchmarks.record import Benchmark, Overlay
 from runs.entries import Entry, Section, find
 
 CLOCKS = (
@@ -17,48 +17,71 @@ WHOLE_TIME = (
     "time in which tokens came."
 )
 WARM_UP = "The engine counts warm-up requests and those of other clients, too."
+FEWER = "The engine counted less than the client: some of it went to another engine, or lies outside of these minutes"
+UNCACHED = f"{FEWER}; llama.cpp leaves out prompt tokens that were cached."
 CHUNKS = "The client times stream chunks, the engine tokens: with speculative decoding a chunk holds several tokens."
+OTHERS = "The engine's is of all requests of these minutes, those of warm-up and of other clients, too."
 BINS = (
     "Not comparable: the client counts stream chunks in fixed bins of a second, the engine's is the largest mean over "
     "1 s of tokens; with speculative decoding a chunk holds several."
 )
+COUNTERS = "The tool reads the engine's counters before and after."
 BUCKETS = "The engine's percentile lies somewhere in a bucket of its histogram."
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """client: key of a result's number. server: entry of the summary, "section.key". note: why they differ.
+    """client: key of a result's number. server: entry of the summary, "section.key".
 
+    below, above: why the client's is lower than the engine's, and why it is higher: what explains the one cannot
+    explain the other. always: what is to be said whichever is.
     compared: whether a difference of the two says anything. label: what the two are called where they are not the same
     thing, "" where the client's name is that of both.
     """
 
     client: str
     server: str
-    note: str
+    below: str = ""
+    above: str = ""
+    always: str = ""
     compared: bool = True
     label: str = ""
 
+    def reason(self, client: float | None, server: float | None) -> str:
+        """Why two numbers differ, as far as their order allows; "" where nothing is to be explained."""
+        if client is None or server is None:
+            return ""
+        told = self.below if client < server else self.above if client > server else ""
+        return " ".join(filter(None, (self.always, told)))
 
-def _latency(client: str, server: str, note: str, compared: bool) -> Iterable[Pair]:
-    yield Pair(f"{client}_mean", f"latency.{server}_mean", note, compared)
+
+def _latency(client: str, server: str, below: str, above: str, always: str, compared: bool) -> Iterable[Pair]:
+    yield Pair(f"{client}_mean", f"latency.{server}_mean", below, above, always, compared)
     for level in ("p50", "p95", "p99"):
-        yield Pair(f"{client}_{level}", f"latency.{server}_{level}", f"{BUCKETS} {note}", False)
+        said = f"{BUCKETS} {always}".strip()
+        yield Pair(f"{client}_{level}", f"latency.{server}_{level}", below, above, said, False)
 
 
 PAIRS: tuple[Pair, ...] = (
-    Pair("output", "requests.output", WARM_UP),
-    Pair("prompt", "requests.prompt", WARM_UP),
-    Pair("completed", "requests.finished", WARM_UP),
-    Pair("seconds", "speed.decoding_seconds", WHOLE_TIME, False, "Length (engine: time decoding)"),
-    Pair("output_throughput", "speed.decode_mean", WHOLE_TIME),
-    Pair("peak", "speed.decode_peak_1s", BINS, False),
-    *_latency("ttft", "ttft", CLOCKS, False),
-    *_latency("tpot", "tpot", "Both leave the first token out.", True),
-    *_latency("itl", "itl", CHUNKS, False),
-    *_latency("e2el", "e2e", CLOCKS, True),
-    Pair("acceptance", "speculation.acceptance", "The tool reads the engine's counters before and after."),
-    Pair("accepted_length", "speculation.accepted_length", "The tool reads the engine's counters before and after."),
+    Pair("output", "requests.output", WARM_UP, f"{FEWER}."),
+    Pair("prompt", "requests.prompt", WARM_UP, UNCACHED),
+    Pair("completed", "requests.finished", WARM_UP, f"{FEWER}."),
+    Pair(
+        "seconds",
+        "speed.decoding_seconds",
+        OTHERS,
+        WHOLE_TIME,
+        compared=False,
+        label="Length (engine: time decoding)",
+    ),
+    Pair("output_throughput", "speed.decode_mean", WHOLE_TIME, OTHERS),
+    Pair("peak", "speed.decode_peak_1s", always=BINS, compared=False),
+    *_latency("ttft", "ttft", OTHERS, CLOCKS, "", False),
+    *_latency("tpot", "tpot", OTHERS, OTHERS, "Both leave the first token out.", True),
+    *_latency("itl", "itl", OTHERS, CHUNKS, "", False),
+    *_latency("e2el", "e2e", OTHERS, CLOCKS, "", True),
+    Pair("acceptance", "speculation.acceptance", always=COUNTERS),
+    Pair("accepted_length", "speculation.accepted_length", always=COUNTERS),
 )
 SERVER = tuple(pair.server for pair in PAIRS)
 
@@ -100,7 +123,8 @@ def beside(benchmark: Benchmark, summary: Sequence[Section]) -> list[Compared]:
         if pair.client in client:
             mine, theirs = client[pair.client], server.get(pair.server)
             difference = _difference(mine, theirs) if pair.compared else None
-            found.append(Compared(pair.label or mine.label, mine, theirs, difference, pair.note))
+            why = pair.reason(mine.value, None if theirs is None else theirs.value)
+            found.append(Compared(pair.label or mine.label, mine, theirs, difference, why))
     return found
 
 
@@ -127,8 +151,24 @@ def rest(benchmark: Benchmark) -> list[Entry]:
     return [one for one in benchmark.entries if one.of or one.key not in paired]
 
 
-def answer(benchmark: Benchmark, summary: Sequence[Section]) -> Mapping[str, Any]:
-    """A result as the API gives it: {…, key, beside, rest}."""
+OF_BENCHMARK, OF_RUN = "the minutes of the benchmark", "all of the run over which it was laid"
+
+
+def minutes(overlay: Overlay | None, between: tuple[int, int] | None) -> dict[str, Any] | None:
+    """{start, end, of}: of which minutes the engine's numbers are, and whether those are the benchmark's own.
+
+    between: what they are of where the result is all of its run.
+    """
+    if overlay is None:
+        return None
+    start, end = (overlay.start_ms, overlay.end_ms) if overlay.server or between is None else between
+    return {"start": start, "end": end, "of": OF_BENCHMARK if overlay.server else OF_RUN}
+
+
+def answer(
+    benchmark: Benchmark, summary: Sequence[Section], between: tuple[int, int] | None = None
+) -> Mapping[str, Any]:
+    """A result as the API gives it: {…, key, engine, beside, rest}. between: of what the summary is."""
     told = benchmark.to_json()
     return {
         **{name: told[name] for name in told if name not in ("entries", "overlay")},
@@ -136,6 +176,7 @@ def answer(benchmark: Benchmark, summary: Sequence[Section]) -> Mapping[str, Any
         "overlay": None
         if benchmark.overlay is None
         else {name: told["overlay"][name] for name in ("start", "end", "how")},
+        "engine": minutes(benchmark.overlay, between),
         "beside": [one.to_json() for one in beside(benchmark, summary)],
         "rest": [one.to_json() for one in rest(benchmark)],
     }

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from cli import bench
+from cli.console import instant
 from cli.main import main
 from dashboard.api import run_answers
 from exchange import bundle
@@ -23,7 +24,7 @@ from tests.exchange.results import packed
 from tests.web.conftest import MakeWorld, make_world
 from tests.web.test_benchmarks import result
 from tests.web.test_runs import collecting, keep, run
-from tests.web.world import World
+from tests.web.world import World, tick
 
 __all__ = ["make_world"]
 
@@ -64,6 +65,8 @@ def test_a_file_is_laid_over_its_run(collected: World, capsys: pytest.CaptureFix
         ["Output", "tokens", "400", "tokens", "400", "tokens", "equal"],
         ["Output", "throughput", "20.0", "tok/s", "20.0", "tok/s", "equal"],
     ]
+    between = f"{instant(tick(10))} to {instant(tick(30))}"
+    assert f"Engine: of all of the run over which it was laid, {between}" in lines
     assert call(collected, "import", "bench.json", "--json") == 0
     (told,) = json.loads(capsys.readouterr().out)["results"]
     assert (told["run"], told["how"], told["result"]["tool"]) == (1, "it is there already", "vllm bench serve")

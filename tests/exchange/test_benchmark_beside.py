@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from exchange.benchmarks import beside, reading
-from exchange.benchmarks.record import Overlay
+from exchange.benchmarks.record import Benchmark, Overlay
 from runs.client import sections
 from runs.entries import Entry, Section
 from telemetry.model import Unit
@@ -72,8 +72,44 @@ def test_what_cannot_be_compared_has_a_reason_and_no_difference() -> None:
     assert told["peak"].difference is None
     assert "stream chunks" in told["peak"].note
     assert told["ttft_mean"].difference is None
-    assert "its own queue" in told["ttft_mean"].note
-    assert all(one.note for one in told.values())
+    assert [told[key].note for key in ("prompt", "completed")] == ["", ""], "there is nothing beside them"
+
+
+@pytest.mark.parametrize(
+    ("key", "server", "below", "above"),
+    [
+        ("output", "requests.output", beside.WARM_UP, f"{beside.FEWER}."),
+        ("prompt", "requests.prompt", beside.WARM_UP, beside.UNCACHED),
+        ("completed", "requests.finished", beside.WARM_UP, f"{beside.FEWER}."),
+        ("seconds", "speed.decoding_seconds", beside.OTHERS, beside.WHOLE_TIME),
+        ("output_throughput", "speed.decode_mean", beside.WHOLE_TIME, beside.OTHERS),
+        ("ttft_mean", "latency.ttft_mean", beside.OTHERS, beside.CLOCKS),
+        ("ttft_p99", "latency.ttft_p99", f"{beside.BUCKETS} {beside.OTHERS}", f"{beside.BUCKETS} {beside.CLOCKS}"),
+        ("itl_mean", "latency.itl_mean", beside.OTHERS, beside.CHUNKS),
+        ("e2el_mean", "latency.e2e_mean", beside.OTHERS, beside.CLOCKS),
+    ],
+)
+def test_a_reason_follows_which_of_the_two_is_larger(key: str, server: str, below: str, above: str) -> None:
+    section, _, name = server.partition(".")
+
+    def reason(client: float, engine: float | None) -> str:
+        found = Benchmark("vllm", "m", (Entry(key, key, client, Unit.COUNT),))
+        (one,) = beside.beside(found, (Section(section, "", (Entry(name, "", engine, Unit.COUNT),)),))
+        return one.note
+
+    always = beside.BUCKETS if key.endswith("p99") else ""
+    assert (reason(9.0, 10.0), reason(11.0, 10.0)) == (below, above)
+    assert (reason(10.0, 10.0), reason(10.0, None)) == (always, "")
+
+
+def test_of_which_minutes_the_engines_numbers_are() -> None:
+    (found,) = reading.read(packed(results.vllm()), "x.json")
+    own = Overlay(5, 9, "", (Entry("speed.decode_mean", "Decode", 19.0, TPS),))
+    assert beside.answer(found, ())["engine"] is None
+    assert beside.answer(replace(found, overlay=own), ())["engine"] == {"start": 5, "end": 9, "of": beside.OF_BENCHMARK}
+    whole = replace(found, overlay=Overlay(5, 9, ""))
+    assert beside.answer(whole, SUMMARY, (6, 9))["engine"] == {"start": 6, "end": 9, "of": beside.OF_RUN}
+    assert beside.answer(whole, ())["engine"] == {"start": 5, "end": 9, "of": beside.OF_RUN}
 
 
 def test_percentiles_of_buckets_are_not_compared() -> None:

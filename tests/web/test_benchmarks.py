@@ -9,7 +9,11 @@ import pytest
 
 from dashboard.api import benchmarks, run_answers
 from dashboard.api.awaited import SILENT as SILENT_COLLECTOR
+from dashboard.components.run_results import results as results_of_page
+from dashboard.layout.static import render
+from dashboard.report.times import instant
 from exchange.benchmarks import reading
+from exchange.benchmarks.beside import OF_RUN
 from pipeline import digest
 from storage.records import Batch
 from tests.exchange import results
@@ -189,6 +193,42 @@ def test_a_run_that_is_trimmed_later_leaves_the_comparison_as_it_was(web: Web) -
     assert entry(web.get("runs/1"), "requests", "output") == 200
     (found,) = web.get("runs/1/benchmarks")["benchmarks"]
     assert {one["client"]["key"]: one["server"]["value"] for one in found["beside"]}["output"] == 400
+
+
+def test_the_page_and_reports_say_of_which_minutes_the_engine_is(web: Web) -> None:
+    with collecting(web.world):
+        send(web, packed(result()))
+    found = web.get("runs/1/benchmarks")["benchmarks"]
+    shown = render(results_of_page({"id": 1, "by": "found"}, found), {})
+    assert f"the engine&#x27;s numbers are of {OF_RUN}, " in shown
+    assert shown.index(f'data-instant="{tick(10)}"') < shown.index(f'data-instant="{tick(30)}"')
+    nothing = [one | {"beside": [pair | {"server": None} for pair in one["beside"]]} for one in found]
+    assert OF_RUN not in render(results_of_page({"id": 1, "by": "found"}, nothing), {})
+    said = f"numbers are of {OF_RUN}, {instant(tick(10))} to {instant(tick(30))}"
+    assert f"The engine's {said}." in web.client.get("/api/v1/runs/1/report.md").text
+    assert said in web.client.get("/api/v1/runs/1/report.html").text
+
+
+def test_a_run_that_is_merged_or_split_later_leaves_the_comparison_as_it_was(web: Web) -> None:
+    """Each result has the engine's numbers of the minutes that were its run, and says which those are."""
+    keep(web.world, run(3, 32, 38))
+    with collecting(web.world):
+        send(web, packed(result()), "&run=1")
+        assert web.client.post("/api/v1/runs/commands", json={"kind": "merge", "run": 1, "other": 3}).status_code == 200
+
+    def told() -> tuple[Any, Any]:
+        (found,) = web.get("runs/1/benchmarks")["benchmarks"]
+        server = {one["client"]["key"]: one["server"] for one in found["beside"]}["output"]
+        return server["value"], found["engine"]
+
+    keep(web.world)
+    assert entry(web.get("runs/1"), "requests", "output") > 400
+    assert told() == (400, {"start": tick(10), "end": tick(30), "of": OF_RUN})
+    with collecting(web.world):
+        cut = {"kind": "split", "run": 1, "at_ms": tick(20)}
+        assert web.client.post("/api/v1/runs/commands", json=cut).status_code == 200
+    keep(web.world)
+    assert told() == (200, {"start": tick(10), "end": tick(20), "of": OF_RUN})
 
 
 def test_what_belongs_to_no_run_is_one_without_telemetry(web: Web) -> None:
