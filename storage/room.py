@@ -60,7 +60,8 @@ def newest_hours(connection: Connection, most: int) -> list[int]:
 
 def oldest_row(connection: Connection) -> int | None:
     """The first tick of the rows that are not sealed yet, or were not cleared away yet."""
-    return connection.scalar(select(func.min(HOT.tick, type_=BigInteger)))
+    found: int | None = connection.scalar(select(func.min(HOT.tick, type_=BigInteger)))
+    return found
 
 
 def oldest_samples(connection: Connection, kept: Ranges = ()) -> int | None:
