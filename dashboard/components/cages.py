@@ -111,7 +111,10 @@ def sent(latest: Latest, counters: tuple[network.Metric, ...], at: Mapping[str, 
 
 
 def cage_table(latest: Latest, facts: Mapping[str, str]) -> Component:
-    """All cages and functions, or a sentence where there are none."""
+    """All cages and functions, or a sentence where there are none, or where nothing is known of any."""
+    known = ", ".join(f"{cage} ({', '.join(functions)})" for cage, functions in names(latest).items())
+    if known and (why := latest.why_not(network.LINK_UP)):
+        return html.P(f"Not known of {known}: {why}.", className="note")
     rows = [
         row
         for cage, functions in names(latest).items()

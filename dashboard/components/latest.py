@@ -41,6 +41,11 @@ class Latest:
         values = [entry["v"] for entry in self.all(metric, **labels)]
         return None if not values or None in values else float(sum(values))
 
+    def why_not(self, metric: Metric | Ratio) -> str:
+        """Why none of a metric's values is known; "" where one is, or nothing is told of it."""
+        found = self.all(metric)
+        return "" if any(entry["v"] is not None for entry in found) else next((one["reason"] for one in found), "")
+
     def shown(self, metric: Metric | Ratio, **labels: str) -> Component:
         """The first value with these labels, or a dash with the reason."""
         found = self.all(metric, **labels) or [entry for entry in self.all(metric) if not labels_of(entry)]

@@ -85,6 +85,9 @@ def bar(parts: Sequence[Segment], total: float | None, label: str) -> Component:
 
 def memory_bars(latest: Latest, has_gpu: bool = True) -> Component:
     """Bars of the machine's memory and, where there is one, of the GPUs' own."""
+    why = latest.why_not(memory.MEMORY_TOTAL)
+    if why and not segments(latest, has_gpu):
+        return html.P(f"Not known: {why}.", className="note")
     own = gpu_segments(latest)
     bars = [bar(segments(latest, has_gpu), latest.value(memory.MEMORY_TOTAL), "Memory")]
     if own:

@@ -118,7 +118,9 @@ export class Tiles {
 
   fill(tile, node) {
     setAttribute(tile.link, "data-level", node.level);
-    setAttribute(tile.link, "title", node.text ? `${node.name}: ${node.text}` : node.name);
+    const told = node.text ? `${node.name}: ${node.text}` : node.name;
+    setAttribute(tile.link, "title", told);
+    setAttribute(tile.link, "aria-label", told);
     setText(tile.mark, MARKS[node.level] ?? "");
     setText(tile.said, brief(node.text));
     const lost = node.text !== "" && this.shown.every((at) => node.cells[at][2] === "unknown");
