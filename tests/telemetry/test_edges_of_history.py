@@ -9,6 +9,7 @@ from telemetry import reader
 from telemetry.bins import Binned, joined
 from telemetry.catalog import engine, gpu, ratios
 from telemetry.model import part
+from telemetry.near import counted
 from telemetry.query import Line, Query
 from telemetry.stats import stats
 from telemetry.summary import HOUR_MS
@@ -94,3 +95,11 @@ def test_a_total_goes_on_from_slice_to_slice_with_the_newest_count_of_who_is_awa
     lines = [line for (line,) in reader.stream(asked, Memory(frame(rows)), bounds)]
     ends = [numbers(line.values)[-1] for line in lines if line.values is not None]
     assert ends == [3590 + 2 * 3590, 7190 + 2 * 3590, 10790 + 2 * 3590]
+
+
+def test_a_counter_that_comes_is_no_increase_of_a_total() -> None:
+    """It stands at its first count before, unless it is known where it stood; one that is gone adds what it had."""
+    first, second, away = (one(gpu.GPU_ENERGY, target, gpu="0") for target in ("n1", "n2", "n3"))
+    samples = table({first: [0, 1, 2, 3], second: [None, None, 100, 105]})
+    assert numbers(counted(samples, {})) == [100, 101, 102, 108]
+    assert numbers(counted(samples, {second: 90.0, away: 1000.0})) == [1090, 1091, 1102, 1108]
