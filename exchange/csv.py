@@ -18,7 +18,7 @@ from telemetry.frame import Bools, Ints
 Texts = npt.NDArray[np.bytes_]
 END = b"\r\n"
 NO_LETTERS = re.compile("\x00")
-FORMULA = re.compile(r"[=+\-@\t\r]")
+FORMULA = re.compile(r"[=+\-@\t\r\n]")
 NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 QUOTED = re.compile(r'[",\r\n]')
 INFINITE = {"+Inf": "Inf"}

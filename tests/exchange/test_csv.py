@@ -184,6 +184,7 @@ def test_an_empty_answer_is_a_heading() -> None:
         ("@SUM(A1)", "'@SUM(A1)"),
         ("\tx", "'\tx"),
         ("\rx", '"\'\rx"'),
+        ("\n=1+1", '"\'\n=1+1"'),
         ("-5", "-5"),
         ("-0.25", "-0.25"),
         ("+1e-3", "+1e-3"),
@@ -224,7 +225,7 @@ def test_no_text_breaks_a_row_or_begins_a_formula(given: str) -> None:
     made = written(table([query(gpu.GPU_POWER)], Layout.WIDE, reduced=False), [[line({"target": given}, [0], [1.0])]])
     (_, row) = csv.reader(io.StringIO(made, newline=""))
     assert (row[0], row[2:]) == ("2026-11-30T00:53:20.000Z", ["", "1"])
-    if row[1][:1] in tuple("=+-@\t\r"):
+    if row[1][:1] in tuple("=+-@\t\r\n"):
         float(row[1])
 
 
