@@ -85,8 +85,9 @@ class Sources:
         return Shelf(self.store)
 
     def now_ms(self) -> int:
-        """The instant, epoch milliseconds."""
-        return self.clock()
+        """The instant, epoch milliseconds: of the newest tick where the collector's clock is ahead of ours, which was
+        set back. Times are the collector's, and so is what is asked for up to “now”."""
+        return max(self.clock(), self.tail.latest_tick or 0)
 
     @property
     def loading(self) -> bool:

@@ -41,6 +41,14 @@ def test_a_gauge_of_one_node(web: Web) -> None:
     }
 
 
+def test_now_is_the_newest_tick_where_the_collectors_clock_is_ahead(web: Web) -> None:
+    """The machine's clock was set back by an hour: what came last is asked for like before, at the API as on pages."""
+    before = web.get("series?metric=gpu_power_watts&node=spark-02&start=-5s")
+    assert before["series"][0]["t"] == [tick(number) for number in range(115, 121)]
+    web.world.now -= 3_600_000
+    assert web.get("series?metric=gpu_power_watts&node=spark-02&start=-5s") == before
+
+
 def test_a_ratio_is_asked_for_like_any_metric(web: Web) -> None:
     (line,) = web.get(f"series?metric=decode_tokens_per_second&engine=head&start={tick(119)}")["series"]
     assert line["v"] == [20.0, 20.0]
