@@ -31,6 +31,7 @@ from pipeline.turns import Turns
 from pipeline.window import Window
 from pipeline.worker import Sample
 from pipeline.writer import Draft, Work
+from runs.fingerprint import change
 from runs.sights import speculative_text
 from storage.intervals import OWN_FACT
 from storage.records import Batch, Episode, Event, Fact, TargetRow
@@ -49,6 +50,10 @@ READ_FACT = "events_read"
 """How far an agent's events have been read, so that a collector that starts anew tells none twice."""
 NOTED = frozenset({READ_FACT, STARTED_FACT, OWN_FACT})
 """What the collector notes of a target by itself."""
+CHANGE = "change"
+"""Kind of an event: something that a run's fingerprint has is another one now."""
+HELD_MS = 3_000
+"""What another value follows sooner goes to and fro, and is no change."""
 NO_RULES = "rules of alerts cannot be worked out; see the log"
 TOO_MANY = "its page names {} models; what the first {} do is followed"
 NO_WORDS = "it cannot be worked out who is told of alerts; see the log"
@@ -96,10 +101,20 @@ class Hub:
 
     def learn_facts(self, target: str, facts: Mapping[str, str], now_ms: int) -> None:
         """Facts as a target states them now; the store keeps what changed."""
+        changes = []
         for name, value in facts.items():
-            if self._facts.get((target, name)) != value:
+            before, since_ms = self._facts.get((target, name)), self._since_ms.get((target, name), now_ms)
+            if before != value:
                 self._pending.facts.append(Fact(target, name, value, now_ms))
                 self.remember_fact(target, name, value, now_ms)
+                if before is not None and now_ms - since_ms >= HELD_MS:
+                    changes.append(change(name, before, value))
+        self._note_changes(target, changes, now_ms)
+
+    def _note_changes(self, target: str, changes: Iterable[str], now_ms: int) -> None:
+        """What a run's fingerprint has stands on every timeline when it changes, once for devices that change alike."""
+        for what in filter(None, dict.fromkeys(changes)):
+            self.note_event(target, CHANGE, what, now_ms)
 
     def remember_fact(self, target: str, name: str, value: str, since_ms: int) -> None:
         """A fact that the store knows already."""
@@ -117,6 +132,7 @@ class Hub:
                 value, since_ms = self._facts.pop((target, name)), self._since_ms.pop((target, name))
                 self._pending.facts.append(Fact(target, name, value, since_ms, now_ms))
                 self._name_model(target)
+                self._note_changes(target, [change(name, value, "")], now_ms)
 
     def _name_model(self, target: str) -> None:
         named = [known for one in MODEL_FACTS if (known := self.fact(target, one)) is not None]

@@ -8,6 +8,7 @@ from itertools import groupby, pairwise
 from typing import Any, Literal
 
 from runs.facts import Fact, during
+from telemetry import formatting
 from telemetry.model import Unit
 
 Whose = Literal["engine", "node"]
@@ -164,6 +165,24 @@ def diff(a: Fingerprint, b: Fingerprint) -> list[Difference]:
         if before != after:
             found.append(Difference(row.key, row.label, before, after, row.unit))
     return found
+
+
+def change(name: str, before: str, after: str) -> str:
+    """What the change of a fact is in words, "Driver 580.142 → 590.1"; "" of facts that are of no field.
+
+    after: "" where it is not told any more; of a field that several facts tell of, that says nothing.
+    """
+    row = next((row for row in ROWS if any(_fits(name, pattern) for pattern in row.names)), None)
+    if row is None or (not after and len(row.names) > 1):
+        return ""
+    return f"{row.label} {_read(row, before)} → {_read(row, after)}"
+
+
+def _read(row: Row, value: str) -> str:
+    try:
+        return value or "not told" if row.unit is None else formatting.text(float(value), row.unit)
+    except ValueError:
+        return value or "not told"
 
 
 def words(field: Field | None) -> str:

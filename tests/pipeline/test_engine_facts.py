@@ -122,3 +122,20 @@ def test_the_model_is_that_of_what_is_left(engine: Engine, store: Store) -> None
         assert list(hub.deployments()) == ["one"]
 
     engine.play(story)
+
+
+def test_what_is_another_one_now_is_an_event(engine: Engine) -> None:
+    """What stayed is none, nor is what is told for the first time."""
+
+    async def story(engine: Stage) -> None:
+        assert isinstance(engine, Engine)
+        await lives_twice(engine)
+
+    engine.play(story)
+    store = open_store(str(engine.path), writer=False, now_ms=0)
+    found = [(one.at_ms // 1000, one.target, one.text) for one in store.events(0, 10**9) if one.kind == "change"]
+    store.close()
+    assert found == [
+        (5, "one", "Context length 8.2k tokens → 4.1k tokens"),
+        (6, "one", "Speculative method EAGLE → not told"),
+    ]

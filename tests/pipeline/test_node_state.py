@@ -233,3 +233,42 @@ def test_a_trouble_that_is_over_is_no_fact_any_more(
     facts = {name: [fact.value for fact in store.facts("one", name=name)] for name in (POWER, FULL, "kernel")}
     store.close()
     assert facts == expected | {"kernel": ["6.17"]}
+
+
+def test_what_is_another_one_now_is_an_event_once_for_all_devices(node: Node) -> None:
+    """Also when the collector was away meanwhile; not what is told for the first time, nor what no run is known by."""
+    cards = {"function.a.firmware": "28.45", "function.b.firmware": "28.45"}
+
+    async def first(node: Stage) -> None:
+        assert isinstance(node, Node)
+        node.tells(20)
+        node.state["facts"] = {"kernel": "6.17.0-1021", "hostname": "old", **cards}
+        await node.tick(20)
+        await node.tick(21)
+
+    async def second(node: Stage) -> None:
+        assert isinstance(node, Node)
+        node.tells(40)
+        node.state["facts"] = {"kernel": "6.17.0-1031", "hostname": "new", **dict.fromkeys(cards, "28.46"), "bios": "5"}
+        await node.tick(40)
+        await node.tick(41)
+
+    node.play(first)
+    assert [event for event in told(node.path) if event.kind == "change"] == []
+    node.play(second)
+    assert [(event.target, event.text) for event in told(node.path) if event.kind == "change"] == [
+        ("one", "Kernel 6.17.0-1021 → 6.17.0-1031"),
+        ("one", "NIC firmware 28.45 → 28.46"),
+    ]
+
+
+def test_what_goes_to_and_fro_is_no_change(node: Node) -> None:
+    async def story(node: Stage) -> None:
+        assert isinstance(node, Node)
+        for second in range(20, 40):
+            node.tells(second, (second, float(second), "xid", False))  # so that its state is read each second
+            node.state["facts"] = {"kernel": f"6.17.{second % 2}"}
+            await node.tick(second)
+
+    node.play(story)
+    assert {event.kind for event in told(node.path)} == {"xid"}

@@ -7,7 +7,18 @@ import json
 import pytest
 
 from runs.facts import at, during
-from runs.fingerprint import MOST_CHANGES, ROWS, Changed, Difference, Field, Fingerprint, diff, fingerprint, words
+from runs.fingerprint import (
+    MOST_CHANGES,
+    ROWS,
+    Changed,
+    Difference,
+    Field,
+    Fingerprint,
+    change,
+    diff,
+    fingerprint,
+    words,
+)
 from storage.records import Fact
 from telemetry.model import Unit
 
@@ -207,3 +218,21 @@ def test_facts_at_an_instant() -> None:
 def test_facts_of_a_stretch_are_oldest_first() -> None:
     facts = [Fact("a", "x", "2", 10), Fact("a", "x", "1", 0, 10), Fact("a", "x", "0", -9, 0)]
     assert [one.value for one in during(facts, 0, 10)] == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after", "told"),
+    [
+        ("driver_version", "580.142", "590.1", "Driver 580.142 → 590.1"),
+        ("function.rocep1s0f1.firmware", "28.45", "28.46", "NIC firmware 28.45 → 28.46"),
+        ("context_tokens", "8192", "262144", "Context length 8.2k tokens → 262k tokens"),
+        ("context_tokens", "8192", "auto", "Context length 8.2k tokens → auto"),
+        ("speculative_method", "dspark", "", "Speculative method dspark → not told"),
+        ("model", "a", "b", "Model a → b"),
+        ("served_models", "a", "", ""),
+        ("hostname", "a", "b", ""),
+        ("function.firmware", "1", "2", ""),
+    ],
+)
+def test_a_change_in_words(name: str, before: str, after: str, told: str) -> None:
+    assert change(name, before, after) == told
