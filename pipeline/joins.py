@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 
 from pipeline.edits import few
+from pipeline.orders import TEXT
 from runs.model import Mark, Measured, Run
 from storage.records import MarksMoved
 
@@ -53,11 +54,11 @@ def merged(first: Run, second: Run) -> tuple[Run, tuple[Mark, ...]]:
         first,
         end_ms=second.end_ms,
         ended=second.ended,
-        model=", ".join(dict.fromkeys(one for one in (first.model, second.model) if one)),
+        model=", ".join(dict.fromkeys(one for run in (first, second) for one in run.model.split(", ") if one)),
         engines=tuple(sorted({*first.engines, *second.engines})),
         labels=few({**second.labels, **first.labels}, "labels"),
         tags=few(tuple(dict.fromkeys((*first.tags, *second.tags))), "tags"),
-        note="\n\n".join(dict.fromkeys(one for one in (first.note, second.note) if one)),
+        note=_note(first.note, second.note),
         trim_end_ms=second.trim_end_ms,
         baseline=first.baseline or second.baseline,
         pinned=first.pinned or second.pinned,
@@ -68,6 +69,14 @@ def merged(first: Run, second: Run) -> tuple[Run, tuple[Mark, ...]]:
     if first.end_ms == second.start_ms and first.ended == second.began == BY_HAND:
         return whole, ()
     return whole, (Mark(first.end_ms, END, first.ended), Mark(second.start_ms, BEGIN, second.began))
+
+
+def _note(first: str, second: str) -> str:
+    """Both, once where they are the same; ValueError where nobody could write so much."""
+    found = "\n\n".join(dict.fromkeys(one for one in (first, second) if one))
+    if len(found) > TEXT:
+        raise ValueError(f"the notes of both are {len(found)} signs together, expected at most {TEXT}: shorten one")
+    return found
 
 
 def _measured(first: Measured, second: Measured) -> Measured:

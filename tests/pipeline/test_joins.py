@@ -323,3 +323,20 @@ def test_too_many_tags_of_both() -> None:
     )
     with pytest.raises(ValueError, match="a run has at most 50 tags"):
         joins.merged(first, second)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "whole"),
+    [("a", "b", "a, b"), ("a, b", "b", "a, b"), ("b", "a, b", "b, a"), ("", "a", "a"), ("", "", "")],
+)
+def test_each_model_of_both_is_told_once(first: str, second: str, whole: str) -> None:
+    one = Run(1, "m", "m #1", 0, 10, model=first)
+    assert joins.merged(one, replace(one, id=2, start_ms=20, end_ms=30, model=second))[0].model == whole
+
+
+def test_notes_of_both_are_no_longer_than_one_may_be() -> None:
+    one = Run(1, "m", "m #1", 0, 10, note="x" * 1_999)
+    other = replace(one, id=2, start_ms=20, end_ms=30, note="y" * 1_999)
+    assert len(joins.merged(one, other)[0].note) == 4_000
+    with pytest.raises(ValueError, match="the notes of both are 4001 signs together, expected at most 4000"):
+        joins.merged(one, replace(other, note="y" * 2_000))
