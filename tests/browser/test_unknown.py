@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import expect
 
 from telemetry.catalog import engine
@@ -52,3 +53,15 @@ def test_a_reason_is_said_once_in_a_panel_and_breaks_no_line(make_site: MakeSite
     assert len(page.evaluate(SAID, ".vitals")) == 1
     assert page.evaluate(OVERFLOWING) == []
     assert page.evaluate(heights) == before
+
+
+@pytest.mark.live
+def test_a_tile_is_called_by_what_is_the_matter(make_site: MakeSite, open_page: Open) -> None:
+    """Who has no pointer reads no title: the link's name says it."""
+    site = make_site()
+    page = open_page(site.address)
+    wait_for_charts(page)
+    site.world.silence("spark-02", 31, "timed out", "")
+    site.run(35)
+    expect(page.get_by_role("link", name="spark-02: does not answer in time", exact=True)).to_have_count(1)
+    expect(page.get_by_role("link", name="spark-03", exact=True)).to_have_count(1)
