@@ -49,6 +49,7 @@ SPELLED: Mapping[str, tuple[Unit, float]] = {
 
 SAME: Mapping[Unit, Unit] = {
     Unit.NETWORK_BYTES_PER_SECOND: Unit.BYTES_PER_SECOND,
+    Unit.PACKET_BYTES: Unit.BYTES,
     Unit.REQUESTS: Unit.COUNT,
 }
 """Units that differ on the screen only."""
@@ -59,6 +60,7 @@ BASES: Mapping[Unit, Dimension] = {
     Unit.BYTES: {"B": 1},
     Unit.BYTES_PER_SECOND: {"B": 1, "s": -1},
     Unit.NETWORK_BYTES_PER_SECOND: {"B": 1, "s": -1},
+    Unit.PACKET_BYTES: {"B": 1},
     Unit.BYTES_PER_TOKEN: {"B": 1, "tok": -1},
     Unit.CELSIUS: {"°C": 1},
     Unit.COUNT: {"count": 1},

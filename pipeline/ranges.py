@@ -48,6 +48,7 @@ class Limits(NamedTuple):
 
 GAUGES: dict[Unit, Limits] = {
     Unit.BYTES: Limits(0.0, 1e15),
+    Unit.PACKET_BYTES: Limits(0.0, 1e6),
     Unit.CELSIUS: Limits(-60.0, 200.0),
     Unit.COUNT: Limits(0.0, 1e15),
     Unit.HERTZ: Limits(0.0, 1e10),

@@ -4,7 +4,7 @@ Every function takes a value in the unit's base (bytes, seconds, 0–1 …) and 
 NaN are unknown: "–". The rules: one decimal below 100 and none from 100 up; whole things (bytes, requests) carry no
 decimal, watts never do; the next unit as soon as four digits would stand before the point after rounding; memory is
 binary, the network decimal; rates of events below one a second carry two digits that count; no 60 s and no 60 m. Clocks
-stay in MHz, where people compare them.
+stay in MHz and sizes of packets in bytes, where people compare them.
 """
 
 from __future__ import annotations
@@ -61,6 +61,7 @@ LADDERS: Mapping[Unit, Ladder] = {
     Unit.BYTES: Ladder(BINARY, 1024.0, whole="always"),
     Unit.BYTES_PER_SECOND: Ladder(tuple(f"{step}/s" for step in BINARY), 1024.0, whole="always"),
     Unit.NETWORK_BYTES_PER_SECOND: Ladder(_prefixed("b/s"), scale=8.0, whole="always"),
+    Unit.PACKET_BYTES: Ladder(("B",), whole="always", open_ended=True),
     Unit.BYTES_PER_TOKEN: Ladder(tuple(f"{step}/token" for step in _prefixed("B")), whole="always"),
     Unit.CELSIUS: Ladder(("°C",)),
     Unit.COUNT: _glued("", whole="integers"),
@@ -233,6 +234,7 @@ AXES: Mapping[Unit, Axis] = {
     Unit.BYTES: Axis("GiB", 1 / _GIB),
     Unit.BYTES_PER_SECOND: Axis("MiB/s", 1 / 1024.0**2),
     Unit.NETWORK_BYTES_PER_SECOND: Axis("Gb/s", 8e-9),
+    Unit.PACKET_BYTES: Axis("B"),
     Unit.BYTES_PER_TOKEN: Axis("MB/token", 1e-6),
     Unit.CELSIUS: Axis("°C"),
     Unit.COUNT: Axis(""),

@@ -35,6 +35,7 @@ class Unit(Enum):
     BYTES = "bytes"
     BYTES_PER_SECOND = "bytes_per_second"
     NETWORK_BYTES_PER_SECOND = "network_bytes_per_second"
+    PACKET_BYTES = "packet_bytes"
     BYTES_PER_TOKEN = "bytes_per_token"
     CELSIUS = "celsius"
     COUNT = "count"

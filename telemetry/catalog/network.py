@@ -89,7 +89,9 @@ PCIE_CAPACITY = _fabric(
     over_time=Fold.MIN,
     across=Fold.MIN,
 )
-MTU = _fabric("mtu_bytes", "MTU", "MTU of the function's netdev.", Unit.BYTES, over_time=Fold.MIN, across=Fold.MIN)
+MTU = _fabric(
+    "mtu_bytes", "MTU", "MTU of the function's netdev.", Unit.PACKET_BYTES, over_time=Fold.MIN, across=Fold.MIN
+)
 FABRIC_LOSS = _fabric(
     "fabric_loss_total",
     "Fabric loss",

@@ -21,6 +21,7 @@ ENDINGS: dict[Unit, tuple[str, ...]] = {
     Unit.BYTES: ("_bytes",),
     Unit.BYTES_PER_SECOND: ("_bytes_per_second",),
     Unit.NETWORK_BYTES_PER_SECOND: ("_bytes_per_second",),
+    Unit.PACKET_BYTES: ("_bytes",),
     Unit.BYTES_PER_TOKEN: ("_per_token_bytes",),
     Unit.CELSIUS: ("_celsius",),
     Unit.HERTZ: ("_hertz",),

@@ -14,7 +14,7 @@ from telemetry.model import Unit
 
 TABLE = Path(__file__).parents[1] / "data" / "format.csv"
 ROWS = list(csv.DictReader(TABLE.read_text(encoding="utf-8").splitlines()))
-OPEN_ENDED = {Unit.HERTZ}
+OPEN_ENDED = {Unit.HERTZ, Unit.PACKET_BYTES}
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['value']} {row['unit']}")
