@@ -26,7 +26,7 @@ from pipeline.targets import Target
 from pipeline.window import Window
 from storage.records import Offset
 from storage.store import Store
-from telemetry.counters import NOMINAL_PER_GAP
+from telemetry.counters import BREAKING, FROM_ZERO, NOMINAL_PER_GAP
 from telemetry.frame import Floats, Frame
 from telemetry.model import Scope, Series
 
@@ -34,6 +34,8 @@ SHORT_MS = 60_000
 """Windows up to this are most of them; what is read over longer ones is cut apart, further back."""
 REACHES = (10_000, SHORT_MS, needs.LONGEST_MS)
 """Longest windows of the frames that are cut: the shorter, the cheaper."""
+SHOWN = BREAKING | FROM_ZERO
+"""Steps that frames show."""
 
 
 class Lookout:
@@ -58,7 +60,8 @@ class Lookout:
         self._memory = Memory()
         self._strips: dict[int, Strip] = {}
         self._fresh: dict[str, Row] = {}
-        self._seen_ms = self._stepped_ms = -1
+        self._seen_ms = -1
+        self._stepped_ms = dict.fromkeys(REACHES, -1)
 
     # What comes in ----------------------------------------------------------------------------------------------------
 
@@ -74,6 +77,7 @@ class Lookout:
         self._plans = {}
         self._asked = {reach: set() for reach in REACHES}
         self._strips.clear()
+        self._stepped_ms = dict.fromkeys(REACHES, max(self._stepped_ms.values()))
 
     def add(self, target: str, tick: int, at_ms: float, series: tuple[Series, ...], values: Floats) -> None:
         """A row, of whatever series."""
@@ -96,9 +100,11 @@ class Lookout:
         """Restarts and first uses of counters."""
         steps = [(one.series, one.tick, one.reason) for one in offsets if one.metric in self._all]
         self._window.add_steps(steps)
-        if steps:
-            self._stepped_ms = max(self._stepped_ms, *(tick for _, tick, _ in steps))
-            self._strips.clear()
+        for reach, names in self._wanted.items():
+            seen = [tick for series, tick, reason in steps if reason in SHOWN and series.metric in names]
+            if seen:
+                self._stepped_ms[reach] = max(self._stepped_ms[reach], *seen)
+                self._strips.pop(reach, None)
 
     def set_interval(self, target: str, interval_ms: int) -> None:
         """How often a target is read."""
@@ -159,22 +165,20 @@ class Lookout:
         if strip is None or found is None:
             found = self._window.frame(wanted, start_ms=tick - back, end_ms=tick, targets=asked, before=True)
             found = ending_at(found, tick)
-            strip = self._strip(found, rows, wanted, asked)
+            strip = self._strip(reach, found, rows) if len(rows) else None
         if strip is not None:
             self._strips[reach] = strip
         return found
 
-    def _strip(
-        self, frame: Frame, rows: Mapping[str, Row], wanted: frozenset[str], asked: Collection[str]
-    ) -> Strip | None:
+    def _strip(self, reach: int, frame: Frame, rows: Mapping[str, Row]) -> Strip | None:
         """One that goes on from a frame; None where not every target was read at every tick of it, or one has begun
         anew since."""
-        owners = list(dict.fromkeys(one.target for one in frame.series))
-        if not owners or rows.keys() != set(owners) or {*self._window.targets()} & {*asked} != set(owners):
+        if frame.ticks[0] <= self._stepped_ms[reach] or {*self._window.targets()} & self._asked[reach] != rows.keys():
             return None
-        if frame.ticks[0] <= self._stepped_ms or np.isnan(frame.at_ms).any():
+        owners = () if np.isnan(frame.at_ms).any() else tuple(dict.fromkeys(one.target for one in frame.series))
+        if rows.keys() != set(owners):
             return None
-        strip = Strip(frame, {target: rows[target] for target in owners}, wanted)
+        strip = Strip(frame, {target: rows[target] for target in owners}, self._wanted[reach])
         return strip if strip.fits else None
 
     def warm(self, store: Store, now_ms: int) -> None:

@@ -200,6 +200,36 @@ def test_frames_slide_on_where_every_target_is_read() -> None:
         np.testing.assert_array_equal(frame.values, before, "what was given away stays as it was")
 
 
+def steps(metric: str, reason: str) -> list[bool]:
+    """Which frames slide on over a step."""
+    watch = Watch(forgets=False)
+    views = [watch.tick(START_MS + at * 1000) for at in range(30)]
+    watch.lookout.add_steps([Offset("a", metric, (("gpu", "0"),), START_MS + 30_000, 0.0, reason)])
+    return slides(views[-1], watch.tick(START_MS + 30_000))
+
+
+def test_a_step_stops_the_frames_that_it_is_in_and_no_others() -> None:
+    assert steps("oom_kills_total", "restart") == [True, False, True]
+    assert steps("gpu_power_watts", "first use") == [False, True, True]
+    assert steps("gpu_power_watts", "first sample") == [True] * 3, "which nothing shows"
+    assert steps("oom_kills_total", "wrap") == [True] * 3
+
+
+def test_other_rules_may_read_what_has_begun_anew_before() -> None:
+    mine, held_to = Watch(forgets=False), Watch(forgets=True)
+    for at in range(60):
+        tick = START_MS + at * 1000
+        for watch in (mine, held_to):
+            if at == 5:
+                watch.lookout.add_steps([Offset("a", "oom_kills_total", (), tick, 0.0, "restart")])
+            if at == 30:
+                reading = {"title": "x", "place": "node", "when": "rate(oom_kills_total[5min]) > 0", "severity": "info"}
+                watch.lookout.read([*read(), rule("more", reading)])
+        one, other = mine.tick(tick), held_to.tick(tick)
+        assert_same(one, other)
+    assert one.further[1][1].breaks.any()
+
+
 def test_after_a_tick_without_a_target_frames_slide_again_once_it_is_forgotten() -> None:
     watch = Watch(forgets=False)
     views = []
