@@ -12,7 +12,7 @@ from telemetry.model import part
 from telemetry.near import counted
 from telemetry.query import Line, Query
 from telemetry.stats import stats
-from telemetry.summary import HOUR_MS
+from telemetry.summary import HOUR_MS, summarise, zeros_before
 from tests.telemetry.frames import Numbers, numbers, table
 from tests.telemetry.hours import FIRST_MS, PER_HOUR, ask, frame, linear, question, told
 from tests.telemetry.questions import one
@@ -103,3 +103,27 @@ def test_a_counter_that_comes_is_no_increase_of_a_total() -> None:
     samples = table({first: [0, 1, 2, 3], second: [None, None, 100, 105]})
     assert numbers(counted(samples, {})) == [100, 101, 102, 108]
     assert numbers(counted(samples, {second: 90.0, away: 1000.0})) == [1090, 1091, 1102, 1108]
+
+
+@pytest.mark.parametrize(
+    ("values", "counts"),
+    [
+        ([0, 0, 7, 9], [2]),
+        ([None, 0, 7, None], [1]),
+        ([0, 0, 0, 7], None),
+        ([0, 1, 7, 9], None),
+        ([None, None, 7, 9], None),
+        ([0, 0, None, None], None),
+    ],
+)
+def test_the_hour_before_a_first_use_that_came_with_the_first_reading(
+    values: Numbers, counts: list[float] | None
+) -> None:
+    """Two readings of either hour; a zero stands where the page was read without the counter. Gauges have no such."""
+    power = one(gpu.GPU_POWER, gpu="0")
+    samples = frame({ENERGY: values, power: values}, at_s=[3580, 3590, 3600, 3610])
+    hour = FIRST_MS + HOUR_MS
+    found = zeros_before(summarise(samples, [hour]), samples)
+    assert (None if found is None else found.count[0].tolist()) == counts
+    if found is not None:
+        assert (found.series, found.hours.tolist(), found.last.tolist()) == ((ENERGY,), [FIRST_MS], [[0.0]])
