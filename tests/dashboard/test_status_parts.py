@@ -91,13 +91,15 @@ def test_no_target_says_what_to_do() -> None:
     assert text(status.targets([], True, "Nodes", "None is watched.")) == "None is watched."
     sentence = {"level": "empty", "text": "Nothing is watched yet", "worst": None}
     body = status.body(
-        {"sentence": sentence, "versions": {}, "nodes": [], "engines": [], "deployments": [], "store": FOUND},
+        {"sentence": sentence, "versions": {}, "nodes": [], "engines": [], "deployments": [], "store": FOUND}
+        | {"collector": {"left_out": {"ticks": 0, "stretches": []}}},
         {"absences": []},
     )
     told = text(body)
     assert "app.py run --node spark-01=http://10.0.0.1:9810" in told
     assert "--engine http://10.0.0.1:8000" in told
     assert "Nothing is absent" in told
+    assert "It left out no tick in the last day." in told
     assert "No engine has named a model yet." in told
 
 
