@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dashboard.ahead import Ahead
 from dashboard.annotations import Annotations
 from dashboard.api import alert_answers, benchmark_answers, channel_answers, evidence_answers, rule_answers
 from dashboard.api import latest as latest_route
@@ -89,18 +90,22 @@ class WebProcess:
         self.hub = Hub()
         self.follower = Follower(store, self.sources.tail, self.hub, clock, config.roofline)
         self.renewal = Renewal(store, self.hub, config.store_url, clock, renew)
+        self.ahead = Ahead(self.sources, self.run_numbers)
         self._kept: dict[float, _Kept] = {}
         self._turn = threading.Lock()
 
     def start(self) -> None:
-        """Load the tail and follow the store in a thread; another looks whether it is still there."""
+        """Load the tail and follow the store in a thread; another looks whether it is still there, a third works
+        numbers of long runs out ahead."""
         self.follower.start()
         self.renewal.start()
+        self.ahead.start()
 
     def close(self) -> None:
         """End streams and thread, close the store."""
         self.hub.close()
         self.renewal.close()
+        self.ahead.close()
         self.follower.stop()
         self.sources.store.close()
 

@@ -88,6 +88,13 @@ class RunNumbers:
                 return known.numbers
             return self._keep(key, self._shown(key, run)).numbers
 
+    def ahead(self, run: Run) -> float:
+        """Work out a run that goes on before anybody asks; nobody waits for it. Milliseconds that it took."""
+        key = (run.id, run.revision, None, None)
+        found = self._shown(key, run)
+        with self._turn:
+            return self._keep(key, found).took_ms
+
     def _shown(self, key: Key, run: Run) -> Shown:
         now, began = self.sources.now_ms(), time.perf_counter()
         found = self._worked_out(run, *within(run, *key[2:], now))
