@@ -301,5 +301,6 @@ def _order(sources: Sources, file: File, given: dict[str, Any], options: Options
     if found["error"] is not None:
         return said(found["error"], FAILED)
     if not options.get("json"):
-        say(DONE[given["kind"]].format(**given, word="on" if given.get("on") else "off"))
+        done = DONE[given["kind"]].format(**given, word="on" if given.get("on") else "off")
+        say("; ".join(filter(None, (done, found.get("note")))))
     return 0

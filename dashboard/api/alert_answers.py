@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from alerts.rulebook import Rulebook
 from dashboard.api import parameters
 from dashboard.api.alert_shape import shape
 from dashboard.api.awaited import UNHEARD, WAIT_S, awaited
+from dashboard.api.known import METRICS
 from dashboard.api.parameters import ParameterError
 from dashboard.api.rule_answers import rule_json, rulebook
 from dashboard.api.rule_limits import rulebook_to_read
@@ -26,6 +27,7 @@ from storage.alerts import AlertFilter
 KNOWN = ("state", "rule", "node", "deployment", "severity", "run", "start", "end", "text", "limit")
 DEFAULT_LIMIT, MOST = 1_000, 10_000
 OLD_COMMIT_MS = 10_000
+OF_TARGETS = METRICS["node"] | METRICS["engine"]
 
 
 # Alerts ---------------------------------------------------------------------------------------------------------------
@@ -266,9 +268,31 @@ def order(sources: Sources, file: Tables, given: Any) -> tuple[dict[str, Any], i
         raise ParameterError(f"{str(error)[0].upper()}{str(error)[1:]}.") from error
     number = sources.store.enqueue(alert_orders.PREFIX + kind, payload, sources.now_ms())
     (found,) = awaited(sources, [number], lambda one: outcome(sources, one), WAIT_S)
+    if kind == "silence" and found["applied"] is not None and found["error"] is None:
+        found = {**found, "note": strangers(sources, payload)}
     if found["error"] is not None:
         return found, 409
     return found, 200 if found["applied"] is not None else UNHEARD
+
+
+def strangers(sources: Sources, silence: Mapping[str, Any]) -> str:
+    """What a silence is about and nobody knows here, "" of none: it is taken all the same, since a machine may be
+    planned, and said, since it may be misspelt."""
+    targets = {one.name for one in sources.store.targets()}
+    there: Mapping[str, Callable[[str], bool]] = {
+        "node": lambda name: name in targets or name in sources.store.recorded(OF_TARGETS),
+        "deployment": lambda name: any(one.deployment == name for one in sources.store.detectors()),
+    }
+    asked: Mapping[str, Callable[[str], AlertFilter]] = {
+        "node": lambda name: AlertFilter(owner=name, limit=1),
+        "deployment": lambda name: AlertFilter(deployment=name, limit=1),
+    }
+    unknown = [
+        f"no {kind} {name} is known"
+        for kind, known_here in there.items()
+        if (name := silence.get(kind)) and not known_here(name) and not sources.store.alerts(asked[kind](name))
+    ]
+    return ", ".join(unknown)
 
 
 def outcome(sources: Sources, number: int) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dashboard.api import known as names
 from dashboard.api import parameters
 from dashboard.api.awaited import UNHEARD, WAIT_S, awaited
 from dashboard.api.parameters import ParameterError
@@ -184,6 +185,8 @@ def order(sources: Sources, given: Any) -> tuple[dict[str, Any], int]:
         payloads = [orders.check(kind, fields if one is None else {**fields, "run": one}) for one in several or [None]]
     except ValueError as error:
         raise ParameterError(f"{str(error)[0].upper()}{str(error)[1:]}.") from error
+    for node in sorted({node for one in payloads if kind == "nodes" for node in one["nodes"] or ()}):
+        names.target("node", node, sources)
     numbers = [sources.store.enqueue(orders.PREFIX + kind, payload, sources.now_ms()) for payload in payloads]
     found = awaited(sources, numbers, lambda number: outcome(sources, number), WAIT_S)
     if several is None:

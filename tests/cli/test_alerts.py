@@ -62,6 +62,11 @@ def test_what_people_do(world: World, do: Do) -> None:
             0,
             "silenced; alerts silences shows it\n",
         )
+        planned = "silenced; alerts silences shows it; no node spark-99 is known\n"
+        assert do("silence", "--node", "spark-99", "--end", "+2h")[:2] == (0, planned)
+        assert do("silence", "--node", "head", "--deployment", "moon", "--end", "+2h")[1].endswith(
+            "shows it; no deployment moon is known\n"
+        )
         assert do("unsilence", "1")[:2] == (0, "silence 1: over\n")
         said = "rule power_delivery: changed; alerts rules power_delivery shows it\n"
         assert do("set", "power_delivery", "for=5s", "$power=25 W", "enabled=true")[:2] == (0, said)

@@ -69,9 +69,9 @@ export function startOrders(done) {
     button.disabled = true;
     said.textContent = "…";
     const { channelTest } = form.dataset, door = DOORS["alertOrder" in form.dataset ? "alertOrder" : "runOrder"];
-    const { error, why } = await (channelTest === undefined ? send(payload(form), door) : test(channelTest));
+    const { error, why, note } = await (channelTest === undefined ? send(payload(form), door) : test(channelTest));
     button.disabled = false;
-    said.textContent = error ?? why ?? "";
+    said.textContent = error ?? why ?? note ?? "";
     if (error) return;
     if ("once" in form.dataset) form.reset();
     if (form.dataset.then) go(form.dataset.then);
