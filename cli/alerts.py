@@ -13,7 +13,7 @@ from alerts.record import MATCHERS
 from alerts.weekly import weekly_text
 from cli import channels, configs, console
 from cli.columns import aligned
-from cli.console import FAILED, REFUSED, UNHEARD, instant, said
+from cli.console import FAILED, NOT_THERE, REFUSED, UNHEARD, few, instant, said
 from cli.files import text_of
 from cli.numbers import number
 from cli.words import say
@@ -45,6 +45,12 @@ DONE: Mapping[str, str] = {
     "reset": "rule {name}: what people changed is taken back",
 }
 """Kind of an order → what is said once it was carried out."""
+MOST_WORDS: Mapping[str, int] = {
+    **dict.fromkeys(("alerts list", "alerts silences", "alerts prometheus", "alerts channels"), 0),
+    **dict.fromkeys(("alerts show", "alerts ack", "alerts unsilence", "alerts enable", "alerts disable"), 1),
+    **dict.fromkeys(("alerts reset", "alerts replay", "alerts test-channel"), 1),
+}
+"""Words that an action takes; more than these are refused."""
 FILTERS = ("rule", "node", "deployment", "severity", "state", "start", "end", "limit")
 Options = Mapping[str, Any]
 
@@ -53,6 +59,10 @@ def main(settings: Settings, options: Options) -> int:
     """0 when it is done; 1 when the store or the collector says no, 2 for what cannot be asked so, 3 when no collector
     has carried it out."""
     words = list(options.get("words") or ())
+    try:
+        few(f"alerts {options['action']}", words, MOST_WORDS)
+    except ValueError as error:
+        return said(error, REFUSED)
     try:
         if options["action"] == "check":
             return _check(words)
@@ -68,7 +78,9 @@ def main(settings: Settings, options: Options) -> int:
         return said(error, FAILED)
     try:
         return _do(Sources(store, Tail(store), console.now_ms), file, words, options)
-    except (ParameterError, ValueError) as error:
+    except ParameterError as error:
+        return said(error, FAILED if error.status == NOT_THERE else REFUSED)
+    except ValueError as error:
         return said(error, REFUSED)
     except StoreError as error:
         return said(error, FAILED)
@@ -107,7 +119,7 @@ def _list(sources: Sources, file: File, _words: Sequence[str], options: Options)
             str(one["id"]),
             one["state"],
             one["severity"],
-            instant(one["fired"]),
+            instant(one["began"]),
             instant(one["ended"]),
             one["message"] + (f" (because of alert {one['cause']})" if one["cause"] else ""),
         )

@@ -9,7 +9,7 @@ from typing import Any
 
 from cli import compare, console, report
 from cli.columns import aligned
-from cli.console import FAILED, REFUSED, UNHEARD, instant, said
+from cli.console import FAILED, NOT_THERE, REFUSED, UNHEARD, few, instant, said
 from cli.numbers import number
 from cli.words import say
 from dashboard.api import parameters
@@ -58,7 +58,9 @@ def main(settings: Settings, options: Mapping[str, Any]) -> int:
         return said(error, FAILED)
     try:
         return _do(Sources(store, Tail(store), console.now_ms), options)
-    except (ParameterError, ValueError) as error:
+    except ParameterError as error:
+        return said(error, FAILED if error.status == NOT_THERE else REFUSED)
+    except ValueError as error:
         return said(error, REFUSED)
     except StoreError as error:
         return said(error, FAILED)
@@ -68,6 +70,7 @@ def main(settings: Settings, options: Mapping[str, Any]) -> int:
 
 def _do(sources: Sources, options: Mapping[str, Any]) -> int:
     action, words = options["action"], list(options.get("words") or ())
+    few(f"runs {action}", words, MOST_WORDS)
     if action == "list":
         return _list(sources, options)
     if action == "show":
@@ -202,7 +205,54 @@ def _order(sources: Sources, given: dict[str, Any], options: Mapping[str, Any]) 
         print(json.dumps(found))
     if found["applied"] is None:
         return said(found["why"], UNHEARD)
-    return 0 if found["error"] is None else said(found["error"], FAILED)
+    if found["error"] is not None:
+        return said(found["error"], FAILED)
+    if not options.get("json"):
+        say(_done(given))
+    return 0
+
+
+def _done(given: Mapping[str, Any]) -> str:
+    """What was carried out, in words."""
+    on, off = DONE[given["kind"]]
+    undone = UNDONE.get(given["kind"])
+    return (on if undone is None or any(given[name] for name in undone) else off).format(**given)
+
+
+DONE: Mapping[str, tuple[str, str]] = {
+    "start": ("{deployment}: a run was begun; runs list shows it", ""),
+    "stop": ("run {run}: over", ""),
+    "rename": ("run {run}: called “{name}”", ""),
+    "label": ("run {run}: labelled {key}={value}", "run {run}: label {key} taken off"),
+    "tag": ("run {run}: tagged “{tag}”", "run {run}: tag “{tag}” taken off"),
+    "note": ("run {run}: its note is kept", ""),
+    "annotate": ("run {run}: annotated", ""),
+    "trim": ("run {run}: trimmed; its numbers are worked out anew", "run {run}: trimmed no longer"),
+    "merge": ("run {run} and run {other}: one run now, with the number of the earlier", ""),
+    "split": ("run {run}: split; the later part is a run of its own, which runs list shows", ""),
+    "pin": ("run {run}: its samples are kept", "run {run}: its samples are kept no longer"),
+    "baseline": ("run {run}: the baseline now", "run {run}: the baseline no longer"),
+    "nodes": ("run {run}: its nodes are named; its numbers are worked out anew", "run {run}: its nodes by evidence"),
+    "measured": ("run {run}: kept how it was measured", "run {run}: how it was measured is taken off"),
+    "move": ("run {run}: the result belongs to run {to} now", "run {run}: the result is a run of its own now"),
+    "delete": ("run {run}: deleted", ""),
+}
+"""Kind of an order → what is said once it was carried out, and once it took something off."""
+UNDONE: Mapping[str, Sequence[str]] = {
+    **dict.fromkeys(("tag", "pin", "baseline"), ("on",)),
+    "label": ("value",),
+    "nodes": ("nodes",),
+    "measured": ("measured",),
+    "move": ("to",),
+    "trim": ("start_ms", "end_ms"),
+}
+"""Fields of an order that takes something off where they hold nothing."""
+MOST_WORDS: Mapping[str, int] = {
+    "runs list": 0,
+    **dict.fromkeys(("runs show", "runs stop", "runs trim", "runs split", "runs pin", "runs baseline"), 1),
+    **dict.fromkeys(("runs merge", "runs move"), 2),
+}
+"""Words that an action takes; more than these are refused."""
 
 
 def _list(sources: Sources, options: Mapping[str, Any]) -> int:

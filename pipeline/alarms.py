@@ -281,6 +281,9 @@ class Alarms:
         alert = next((one for one in self.open.values() if one.id == asked.order["alert"]), None)
         if alert is None:
             raise ValueError(f"there is no alert {asked.order['alert']} that fires")
+        if alert.acknowledged_ms is not None:
+            by = f" by {alert.acknowledged_by}" if alert.acknowledged_by else ""
+            raise ValueError(f"alert {alert.id} is already acknowledged{by}")
         self._change_alert(alert, raised, acknowledged_ms=tick, acknowledged_by=asked.order["by"] or "")
 
     def silence(self, asked: Asked, tick: int, raised: Raised) -> None:

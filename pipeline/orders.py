@@ -33,7 +33,9 @@ def _shown(name: str, value: Any) -> str:
 
 
 def _short(name: str, text: str, most: int) -> str:
-    if not 1 <= len(text) <= most:
+    if not text:
+        raise ValueError(f"“{name}” is missing, expected a text")
+    if len(text) > most:
         raise ValueError(f"“{name}” is {len(text)} signs long, expected 1 to {most}")
     return text
 

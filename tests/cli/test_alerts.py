@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from alerts.weekly import Weekly
 from cli.alerts import often
+from cli.console import instant
 from dashboard.api import alert_answers
 from dashboard.api.awaited import SILENT as SILENT_COLLECTOR
 from tests.cli.conftest import Do
@@ -56,7 +58,9 @@ def test_rules_and_silences(do: Do) -> None:
 
 def test_what_people_do(world: World, do: Do) -> None:
     with collecting(world):
-        assert do("ack", "3", "--by", "bob") == (0, "alert 3: acknowledged\n", "")
+        assert do("ack", "1", "--by", "bob") == (0, "alert 1: acknowledged\n", "")
+        assert do("ack", "1", "--by", "eve") == (1, "", "alert 1 is already acknowledged by bob\n")
+        assert do("ack", "3") == (1, "", "alert 3 is already acknowledged by ann\n")
         assert do("ack", "4") == (1, "", "there is no alert 4 that fires\n")
         assert do("silence", "new", "fan", "--node", "spark-02", "--end", "+2h")[:2] == (
             0,
@@ -77,8 +81,8 @@ def test_what_people_do(world: World, do: Do) -> None:
         assert list(json.loads(do("enable", "gpu_hot", "--json")[1])) == ["command", "applied", "error"]
         assert do("reset", "power_delivery")[:2] == (0, "rule power_delivery: what people changed is taken back\n")
         assert do("reset", "power_delivery")[2] == "rule power_delivery: nobody has changed it here\n"
-    assert [one.acknowledged_by for one in world.writer.alerts() if one.id == 3] == ["bob"]
-    silence = world.writer.silences()[-1]
+    assert {one.id: one.acknowledged_by for one in world.writer.alerts() if one.id in (1, 3)} == {1: "bob", 3: "ann"}
+    silence = world.writer.silences()[-3]
     assert (silence.node, silence.end_ms, silence.comment) == ("spark-02", world.now + 7_200_000, "new fan")
     assert silence.by == "command line"
     changes = world.writer.rule_changes()
@@ -100,12 +104,29 @@ def test_what_people_do(world: World, do: Do) -> None:
         (["set", "gpu_hot"], "say FIELD=VALUE"),
         (["set", "gpu_hot", "severity=bad"], "Rule gpu_hot: severity is info, warning or critical, not 'bad'."),
         (["enable"], "name the rule"),
+        (["list", "extra"], "alerts list: “extra” is one word too many"),
+        (["ack", "1", "2"], "alerts ack: “2” is one word too many"),
         (["check"], "name a file"),
     ],
 )
 def test_what_cannot_be_asked(do: Do, words: list[str], sentence: str) -> None:
     status, _, said = do(*words)
     assert (status, said[: len(sentence)]) == (2, sentence)
+
+
+def test_what_is_not_there_ends_as_with_runs(do: Do) -> None:
+    assert do("show", "99") == (1, "", "There is no alert 99.\n")
+
+
+def test_since_is_when_it_began_to_be_wrong(do: Do) -> None:
+    """As on its page; and an instant names its zone."""
+    (one,) = (found for found in json.loads(do("list", "--json")[1])["alerts"] if found["id"] == 3)
+    assert one["began"] < one["fired"]
+    row = next(line for line in do("list")[1].splitlines() if line.startswith("3 "))
+    since = instant(one["began"])
+    assert since in row
+    assert since.split()[2] == time.strftime("%Z", time.localtime(one["began"] / 1000))
+    assert since in do("show", "3")[1]
 
 
 def test_nobody_carries_it_out(do: Do, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -129,6 +129,7 @@ def test_a_result_is_moved(collected: World, capsys: pytest.CaptureFixture[str])
     assert call(collected, "runs", "move", "1", "--apart", "--key", "other") == 2
     assert "Run 1 has several results, or not this one" in capsys.readouterr().err
     assert call(collected, "runs", "move", "1", "--apart") == 0
+    assert capsys.readouterr().out == "run 1: the result is a run of its own now\n"
     assert owners(collected) == {3: 1}
     assert call(collected, "runs", "move", "3", "1", "--json") == 0
     assert json.loads(capsys.readouterr().out)["error"] is None

@@ -145,9 +145,36 @@ def test_what_people_do(
     do: Do, world: World, words: tuple[str, ...], of: Callable[[Run], Any], expected: object
 ) -> None:
     with collecting(world):
-        assert do(*words) == (0, "", "")
+        status, out, err = do(*words)
+    assert (status, out != "", err) == (0, True, "")
     assert of(stored(world, 1)) == expected
     assert stored(world, 2).live == (words[0] != "stop")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("rename", "1", "with", "drafts"), "run 1: called “with drafts”"),
+        (("label", "1", "a=b"), "run 1: labelled a=b"),
+        (("label", "1", "drafts", "--off"), "run 1: label drafts taken off"),
+        (("tag", "1", "x"), "run 1: tagged “x”"),
+        (("tag", "1", "good", "--off"), "run 1: tag “good” taken off"),
+        (("trim", "1", "--end", str(tick(25))), "run 1: trimmed; its numbers are worked out anew"),
+        (("trim", "1"), "run 1: trimmed no longer"),
+        (("pin", "1", "--off"), "run 1: its samples are kept no longer"),
+        (("nodes", "1", "--off"), "run 1: its nodes by evidence"),
+        (("measured", "1", "--off"), "run 1: how it was measured is taken off"),
+        (("stop", "2"), "run 2: over"),
+        (("start", "Kimi-K3"), "Kimi-K3: a run was begun; runs list shows it"),
+    ],
+)
+def test_what_was_done_is_said(do: Do, world: World, words: tuple[str, ...], said: str) -> None:
+    with collecting(world):
+        assert do(*words) == (0, f"{said}\n", "")
+
+
+def test_every_order_has_words_of_its_own() -> None:
+    assert set(cli.runs.DONE) == {*cli.runs.ORDERS, *cli.runs.FROM_STORE}
 
 
 def test_an_answer_as_json(do: Do, world: World) -> None:
@@ -182,9 +209,10 @@ def test_measured_adds_to_what_was_said(do: Do, world: World) -> None:
 
 def test_merge_and_split(do: Do, world: World) -> None:
     with collecting(world):
-        assert do("merge", "1", "2") == (0, "", "")
+        assert do("merge", "1", "2") == (0, "run 1 and run 2: one run now, with the number of the earlier\n", "")
         assert (stored(world, 1).start_ms, stored(world, 1).live, world.writer.run(2)) == (tick(10), True, None)
-        assert do("split", "1", "--at", str(tick(35))) == (0, "", "")
+        split = "run 1: split; the later part is a run of its own, which runs list shows\n"
+        assert do("split", "1", "--at", str(tick(35))) == (0, split, "")
     first, second = stored(world, 1), stored(world, 3)
     assert (first.end_ms, second.start_ms, second.live) == (tick(30), tick(40), True)
 
@@ -192,7 +220,7 @@ def test_merge_and_split(do: Do, world: World) -> None:
 def test_delete_several(do: Do, world: World) -> None:
     with collecting(world):
         assert do("stop", "2")[0] == 0
-        assert do("delete", "1", "2") == (0, "", "")
+        assert do("delete", "1", "2") == (0, "run 1: deleted\nrun 2: deleted\n", "")
     assert world.writer.run(1) is world.writer.run(2) is None
 
 
@@ -205,12 +233,16 @@ def test_delete_several(do: Do, world: World) -> None:
         (("start", "other"), "there is no deployment “other”, known are: Kimi-K3"),
         (("merge", "1", "1"), "a run cannot be merged with itself"),
         (("split", "1", "--at", "now"), "this moment is not within the run"),
-        (("delete", "9", "1"), "there is no run 9"),
     ],
 )
 def test_the_collector_says_no(do: Do, world: World, words: tuple[str, ...], said: str) -> None:
     with collecting(world):
         assert do(*words) == (1, "", f"{said}\n")
+
+
+def test_what_one_of_several_does_not_get_is_said_and_the_rest_is_done(do: Do, world: World) -> None:
+    with collecting(world):
+        assert do("delete", "9", "1") == (1, "run 1: deleted\n", "there is no run 9\n")
 
 
 def test_there_is_none_to_show(do: Do) -> None:
@@ -243,7 +275,7 @@ def test_no_store(do: Do, tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         (("merge", "1"), "name a run by its number"),
         (("merge", "1", "x"), "name a run by its number"),
         (("split", "1"), "say with --at where the run is to be split"),
-        (("annotate", "1", "--at", "now"), "“text” is 0 signs long"),
+        (("annotate", "1", "--at", "now"), "“text” is missing, expected a text"),
         (("nodes", "1"), "name the nodes that took part"),
         (("measured", "1"), "say FIELD=VALUE; fields are concurrency, corpus, prompt_length"),
         (("measured", "1", "mood=x"), "“measured” is expected to be an object of"),

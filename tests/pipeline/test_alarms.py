@@ -148,6 +148,7 @@ def test_what_people_ask_of_alerts(node: Node) -> None:
     async def story(stage: Stage) -> None:
         await node.ticks(1, 70, 86)
         assert await node.asks(71, "acknowledge", alert=1, by="ann") is None
+        assert await node.asks(72, "acknowledge", alert=1, by="eve") == "alert 1 is already acknowledged by ann"
         assert await node.asks(73, "acknowledge", alert=2) == "there is no alert 2 that fires"
         assert await node.asks(75, "acknowledge", number=1) == "“acknowledge” has no “number”, known are: alert, by"
         assert await node.asks(77, "silence", node="one", end_ms=200_000, comment="fan", by="ann") is None

@@ -236,7 +236,7 @@ def test_what_people_say_of_a_run(stage: Stage, store: Store) -> None:
     ("kind", "payload", "error"),
     [
         ("rename", {"run": 7, "name": "x"}, "there is no run 7"),
-        ("rename", {"run": 1, "name": " "}, "“name” is 0 signs long, expected 1 to 120"),
+        ("rename", {"run": 1, "name": " "}, "“name” is missing, expected a text"),
         ("rename", {"run": 1, "title": "x"}, "“rename” has no “title”, known are: run, name"),
         ("sing", {"run": 1}, "there is no command “sing”, known are: start, stop, rename"),
         ("trim", {"run": 1, "start_ms": 5}, "a run can only be trimmed to a part of it"),
