@@ -207,8 +207,16 @@ def last(line: Line | None) -> float:
     return float(line[1][-1]) if line is not None and len(line[1]) else math.nan
 
 
-LEAST_DECODING = 60
-"""Ticks of decoding without which there is nothing to compare with."""
+LEAST_MS = 60_000
+"""So long something must have been decoded: without it there is nothing to compare with."""
+FEWEST = 5
+"""Readings that this is at least, however rarely engines are read."""
+
+
+def least(scene: Scene) -> int:
+    """Readings that a minute of decoding has."""
+    slowest = max((target.interval_ms for target in scene.engine_targets), default=1000)
+    return max(FEWEST, round(LEAST_MS / max(slowest, 1000)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,12 +238,13 @@ class Stretch:
 def stretch(scene: Scene) -> Stretch | None:
     """The shown time of a scene as a stretch; None where tokens moved for less than a minute of it.
 
-    A factor that was known at fewer than LEAST_DECODING of its ticks is left out.
+    A factor that was known for less than that is left out.
     """
+    needed = least(scene)
     frame = scene.recorded(cluster.RECORDED_DECODE)
     speed = current.held_total(frame)
     decoding = frame.ticks[speed > 0]
-    if len(decoding) < LEAST_DECODING:
+    if len(decoding) < needed:
         return None
     found: dict[str, float] = {}
     for factor in factors(scene):
@@ -243,13 +252,13 @@ def stretch(scene: Scene) -> Stretch | None:
         if line is None:
             continue
         values = line[1][np.isin(line[0], decoding)]
-        if int(np.isfinite(values).sum()) >= LEAST_DECODING:
+        if int(np.isfinite(values).sum()) >= needed:
             found[factor.key] = float(np.nanmedian(values))
     return Stretch(scene.tick, float(np.median(speed[speed > 0])), found, scene.models)
 
 
 def lately_running(scene: Scene) -> float:
     """Requests running, the middle of the last minute; NaN where that is not known."""
-    line = _running(scene, LEAST_DECODING * 1000.0)
+    line = _running(scene, LEAST_MS)
     known = line[1][np.isfinite(line[1])] if line is not None else np.empty(0)
     return float(np.median(known)) if len(known) else math.nan

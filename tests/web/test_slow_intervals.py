@@ -95,3 +95,15 @@ def test_a_tile_says_that_its_window_is_too_short(
     slow(world, step)
     play(world, step, 20)
     assert make_web(world).step()["nodes"][1]["cells"][5] == cell
+
+
+@pytest.mark.parametrize(("count", "told"), [(12, "150 ms"), (11, "–")])
+def test_a_minute_of_decoding_is_a_minute_at_any_interval(
+    make_world: MakeWorld, make_web: MakeWeb, count: int, told: str
+) -> None:
+    """Read every five seconds, a minute has twelve readings. Of the step time the first is not known yet."""
+    world = make_world()
+    slow(world, 5)
+    play(world, 5, count + 1)
+    rows = {row["key"]: row for row in make_web(world).step()["why"]}
+    assert rows["step_time"]["baseline"] == told
