@@ -67,9 +67,10 @@ class Tail(Window):
         oldest = (self.latest_tick or last) - self._span_ms
         self.set_stretches(self._store.intervals(min(first, oldest), last, [target.name for target in known]))
         rows = self._store.rows(start=first, end=last)
+        steps = [(offset.series, offset.tick, offset.reason) for offset in self._store.offsets(first, last)]
+        self.add_steps(steps)  # before the rows: other threads read meanwhile, and no rate may cross a restart
         for row in rows:
             self._add_row(row)
-        self.add_steps((offset.series, offset.tick, offset.reason) for offset in self._store.offsets(first, last))
         self.trim()
         return sorted({row.tick for row in rows})
 

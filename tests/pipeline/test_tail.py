@@ -13,10 +13,10 @@ from pipeline.tail import Tail
 from pipeline.window import Window
 from storage.errors import StoreAway, StoreBroken, StoreBusy, StoreError
 from storage.intervals import OWN_FACT
-from storage.records import Batch, Fact, Row, TargetRow
+from storage.records import Batch, Fact, Offset, Row, TargetRow
 from storage.store import Store, open_store
 from telemetry.catalog import engine
-from telemetry.counters import trailing_increase
+from telemetry.counters import Step, trailing_increase
 from telemetry.frame import Frame
 from telemetry.model import Series
 from tests.pipeline.stage import Stage
@@ -201,3 +201,29 @@ def test_a_collector_judges_the_seconds_before_its_interval_changed_by_that_of_t
     assert gaps[10][0] == [2500.0]
     assert gaps[-1][0][0] > 2500.0
     assert len(store.facts("one", name=OWN_FACT)) >= 2
+
+
+class Watched(Tail):
+    """One that is read by another thread after each row."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self.seen: list[dict[int, float]] = []
+
+    def _add_row(self, row: Row) -> None:
+        super()._add_row(row)
+        self.seen.append(rates(self.frame([TOKENS.metric])))
+
+
+def test_whoever_reads_while_rows_come_sees_no_rate_over_a_restart(opened: Store) -> None:
+    """It restarts at second 12, when 20 tokens were made anew."""
+    tail = Watched(opened)
+    write(opened, "e", list(range(12)))
+    tail.follow()
+    restart = Offset("e", TOKENS.metric, TOKENS.labels, T0 + 12_000, 220.0, Step.RESTART.value)
+    opened.commit(Batch(offsets=[restart]), T0)
+    write(opened, "e", list(range(12, 24)))
+    tail.seen.clear()
+    tail.follow()
+    known = {10: 200.0, 11: 200.0}
+    assert tail.seen[-12:] == [known] * 10 + [known | {22: 200.0}, known | {22: 200.0, 23: 200.0}]
