@@ -10,7 +10,7 @@ import pytest
 from alerts.defaults import defaults
 from alerts.record import Alert
 from dashboard.live.factors import Stretch
-from dashboard.live.reference import SLOWING, choose
+from dashboard.live.reference import REACH_MS, SLOWING, choose
 from dashboard.live.scene import SHOWN_MS
 from telemetry.catalog import cluster, engine, gpu
 from telemetry.model import part
@@ -21,6 +21,7 @@ from tests.web.world import DEPLOYMENT, HEAD, World, constant, rising, tick
 ITL_SUM = part(engine.ITL, "sum")
 QUARTER = SHOWN_MS // 1000
 NAN = math.nan
+LAST_MINUTES = "Compared with the last 15 minutes"
 
 
 def stretch(speed: float, running: float = 3.0, end: int = 0) -> Stretch:
@@ -179,3 +180,42 @@ def test_a_fault_without_a_slower_speed_is_not_said_to_explain_it(make_world: Ma
     world.run(0, 300)
     straggling(world, 200)
     assert told(make_web(world))[1] == "as usual"
+
+
+@pytest.mark.parametrize(
+    ("ended", "told_of"),
+    [(REACH_MS - 1, "Compared with 15 minutes that ended 5 h ago, with 3 running"), (REACH_MS, LAST_MINUTES)],
+)
+def test_what_was_more_than_six_hours_ago_is_compared_with_no_longer(
+    make_world: MakeWorld, make_web: MakeWeb, ended: int, told_of: str
+) -> None:
+    world = make_world()
+    world.run(0, 100)
+    web = make_web(world)
+    web.step()
+    kept = web.process.follower._builder.baselines.kept
+    kept[tick(110) - ended] = Stretch(tick(110) - ended, 99.0, {"running": 3.0, "step_time": 0.05})
+    world.run(101, 110)
+    assert told(web)[2] == told_of
+    assert (tick(110) - ended in web.process.follower._builder.baselines.kept) is (told_of != LAST_MINUTES)
+
+
+def test_history_is_asked_for_six_hours_back_and_no_further(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    """One stretch with each look, every ten seconds; of a time before anything was watched nothing is known."""
+    world = make_world()
+    world.run(0, 90)
+    web = make_web(world)
+    web.step()
+    kept = web.process.follower._builder.baselines.kept
+    assert sorted(kept) == [tick(90) - SHOWN_MS, tick(90)]
+    for last in (100, 110):
+        world.run(last - 9, last)
+        web.step()
+    kept = web.process.follower._builder.baselines.kept
+    assert sorted(kept) == [tick(90) - 3 * SHOWN_MS, tick(90) - 2 * SHOWN_MS, tick(90) - SHOWN_MS, tick(90)]
+    assert [one is None for _, one in sorted(kept.items())] == [True, True, True, False]
+    asked = {tick(90) - quarter * SHOWN_MS: None for quarter in range(1, 24)}
+    web.process.follower._builder.baselines.kept.update(asked)
+    world.run(111, 120)
+    web.step()
+    assert min(web.process.follower._builder.baselines.kept) == tick(90) - 23 * SHOWN_MS
