@@ -15,10 +15,12 @@ from pipeline.config import CollectorConfig
 from pipeline.desk import Desk
 from pipeline.hub import READ_FACT, Hub
 from pipeline.inbox import Inbox
+from pipeline.keeper import lived
 from pipeline.pulse import Pulse
 from pipeline.removed import take_leave
 from pipeline.resume import before_left, left_of, prefills_left
 from pipeline.resume_alarms import resume_alarms
+from pipeline.retention import DAY_MS
 from pipeline.sampler import Sampler
 from pipeline.targets import Target
 from pipeline.upkeep import Upkeep
@@ -64,8 +66,8 @@ async def _main(config: CollectorConfig, store: Store) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    newest = max((row.tick for row in store.last_rows().values()), default=0)
-    clock = HubClock.after(newest, time.time() * 1000.0, time.monotonic() * 1000.0)
+    wall_ms, monotonic_ms = time.time() * 1000.0, time.monotonic() * 1000.0
+    clock = HubClock.after(newest_tick(store, wall_ms), wall_ms, monotonic_ms)
     sampler = build(config, store, clock, time.monotonic)
     upkeep = Upkeep(store, sampler, config.keep, lost, store.pinned)
     upkeep.start()
@@ -75,6 +77,16 @@ async def _main(config: CollectorConfig, store: Store) -> None:
         upkeep.stop()
     if gone:
         raise gone[0]
+
+
+def newest_tick(store: Store, wall_ms: float) -> int:
+    """The tick behind which a collector goes on; 0 where it goes by the machine's clock alone.
+
+    One that is more than a day ahead counts only where what was recorded before leads up to it: then the machine's
+    clock is not set yet. Else it had leapt for a while, and nobody wants to stay in another year.
+    """
+    newest = max((row.tick for row in store.last_rows().values()), default=0)
+    return newest if newest <= wall_ms + DAY_MS or lived(store, newest) else 0
 
 
 def build(config: CollectorConfig, store: Store, clock: HubClock, monotonic: Callable[[], float]) -> Sampler:

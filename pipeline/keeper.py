@@ -12,13 +12,14 @@ from typing import Any
 
 from pipeline import retention
 from pipeline.config import Keep
-from pipeline.retention import HOUR_MS, NEWEST_MS, Rule
+from pipeline.retention import DAY_MS, HOUR_MS, NEWEST_MS, Rule
 from storage.records import Weight
 from storage.store import Store
 
 NOTE = "upkeep"
 """Name of the note that the web shows."""
 MEASURED_HOURS = 24
+LIVED_MS = 7 * DAY_MS
 Ranges = Sequence[tuple[int, int]]
 """(start, end), milliseconds."""
 
@@ -26,6 +27,12 @@ Ranges = Sequence[tuple[int, int]]
 def nothing_pinned() -> Ranges:
     """What is kept whatever its age, where nobody has pinned anything."""
     return ()
+
+
+def lived(store: Store, now_ms: int) -> bool:
+    """Whether something was recorded a day before an instant, and not only a week before: by a clock that was set to
+    another year everything would be too old at once, and whoever set it has a day to notice."""
+    return bool(store.sealed(now_ms - LIVED_MS, now_ms - DAY_MS - HOUR_MS))
 
 
 @dataclass
@@ -43,6 +50,8 @@ class Keeper:
 
     def by_age(self, now_ms: int) -> int:
         """Give up samples, then summaries and what belongs to their time; target-hours whose samples went."""
+        if not lived(self.store, now_ms):
+            return 0
         kept = self.kept()
         gone = self.store.forget(now_ms - retention.samples_ms(self.keep), kept)
         before = now_ms - retention.summaries_ms(self.keep)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from pipeline import keeper, retention
+from pipeline.collector import newest_tick
 from pipeline.config import Keep
 from pipeline.keeper import NOTE, Keeper, Ranges
 from pipeline.retention import DAY_MS, HOUR_MS
@@ -159,13 +160,42 @@ def test_each_day_is_told(store: Store) -> None:
     store.close()
 
 
+def lived(store: Store, at_ms: int) -> None:
+    """An hour of another target that was recorded then."""
+    hour = at_ms - at_ms % HOUR_MS
+    layout = store.layout("b", (Series("b", "m00"),))
+    store.commit(Batch(rows=[Row(hour, "b", hour, layout, [1.0])]), hour)
+    assert store.seal("b", hour, hour + HOUR_MS)
+
+
+@pytest.mark.parametrize(("ago", "gone"), [(12, 0), (24, 0), (25, HOURS), (36, HOURS), (168, HOURS + 1), (169, 0)])
+def test_a_clock_that_leaps_makes_nothing_old_at_once(store: Store, ago: int, gone: int) -> None:
+    """By a clock of a hundred days later all is too old; it is believed once an hour was recorded a day before."""
+    now = NOW + 100 * DAY_MS
+    lived(store, now - ago * HOUR_MS)
+    found = Keeper(store, Keep(raw_days=2, summary_months=1), lambda _level, _text: None)
+    assert found.by_age(now) == gone
+    assert len([hour for hour in hours_left(store) if hour < HOURS]) == (0 if gone else HOURS)
+
+
+def test_the_tick_behind_which_a_collector_goes_on(store: Store) -> None:
+    """An hour ahead of the machine's clock, or a year if all was recorded so; not what stands alone in another year."""
+    newest = NOW - HOUR_MS // 300
+    assert [newest_tick(store, newest - ahead) for ahead in (-DAY_MS, 0, DAY_MS)] == [newest] * 3
+    assert newest_tick(store, newest - 365 * DAY_MS) == newest, "40 hours lead up to it"
+    lived(store, NOW + 365 * DAY_MS)
+    assert newest_tick(store, NOW) == 0
+    assert newest_tick(store, NOW + 364.5 * DAY_MS) == NOW + 365 * DAY_MS
+
+
 def test_what_is_pinned_stays(store: Store) -> None:
     pinned = [(START + 3 * HOUR_MS + 5, START + 4 * HOUR_MS), (START + 7 * HOUR_MS, START + 7 * HOUR_MS)]
     kept, _ = pressed(store, 0, lambda: pinned)
     kept.make_room(NOW)
     assert hours_left(store) == [3, 4, 7, *range(HOURS - 24, HOURS)]
     later = Keeper(store, Keep(raw_days=1, summary_months=1), lambda _level, _text: None, lambda: pinned)
-    assert later.by_age(NOW + 100 * DAY_MS) == 24
+    lived(store, NOW + 98 * DAY_MS)
+    assert later.by_age(NOW + 100 * DAY_MS) == 25
     assert hours_left(store) == [3, 4, 7]
     assert [(one.hour - START) // HOUR_MS for one in store.sealed(0, NOW)] == [3, 4, 7, HOURS - 1]
     store.close()

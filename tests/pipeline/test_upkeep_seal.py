@@ -123,6 +123,8 @@ def test_what_is_old_goes_in_three_steps(tmp_path: Path) -> None:
         assert store.frame(["x"], None, 0, START + DAY_MS).values.tolist() == [[HOUR_MS, 9 * HOUR_MS]]
         assert len(store.rows()) == 1
         stage.now_ms = START + HOUR_MS + SUMMARIES_MS - 1
+        write(store, SUMMARIES_MS - 2 * DAY_MS, target="other")
+        assert store.seal("other", START + SUMMARIES_MS - 2 * DAY_MS, stage.now_ms)
         await upkeep.prune()
         assert store.summaries(["x"], None, 0, START + DAY_MS).count.tolist() == [[2, 1]]
         stage.now_ms += 1
@@ -135,6 +137,7 @@ def test_what_is_old_goes_in_three_steps(tmp_path: Path) -> None:
 def test_samples_that_are_kept_longer_keep_their_summaries(tmp_path: Path) -> None:
     async def story(stage: Stage, store: Store, upkeep: Upkeep) -> None:
         write(store, 0, HOUR_MS)
+        write(store, SUMMARIES_MS - 2 * DAY_MS, target="other")
         stage.now_ms = START + SUMMARIES_MS + 3 * HOUR_MS
         await sealing(upkeep)
         await upkeep.prune()
