@@ -8,6 +8,7 @@ import pytest
 from telemetry import reader
 from telemetry.bins import Binned, joined
 from telemetry.catalog import engine, gpu, ratios
+from telemetry.counters import trailing_increase
 from telemetry.model import part
 from telemetry.near import counted
 from telemetry.query import Line, Query
@@ -127,3 +128,9 @@ def test_the_hour_before_a_first_use_that_came_with_the_first_reading(
     assert (None if found is None else found.count[0].tolist()) == counts
     if found is not None:
         assert (found.series, found.hours.tolist(), found.last.tolist()) == ((ENERGY,), [FIRST_MS], [[0.0]])
+
+
+def test_a_window_as_long_as_the_steps_in_it_is_measurable_though_readings_are_rarer_now() -> None:
+    """Read every ten seconds, then every fifteen, which is the target's interval."""
+    samples = table([[0, 10, 20, 30, 45, 60]], at_s=[0, 10, 20, 30, 45, 60], interval_s=15)
+    assert numbers(trailing_increase(samples, 10_000)[0]) == [None, 10, 10, 10, None, None]
