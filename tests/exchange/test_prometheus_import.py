@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from exchange.prometheus import work
-from exchange.prometheus.client import Source
+from exchange.prometheus.client import SLICE_MS, Samples, Source, selector
 from exchange.prometheus.scrapes import name_of
 from exchange.prometheus.work import AHEAD, EMPTY, HELD, IMPORTED, OLDER, Outcome, Range
 from pipeline.ingest import Ingest
@@ -264,6 +264,23 @@ def test_counts_before_it_imports(source: Source) -> None:
     assert work.counted(source, engine, RANGE) == {
         hour: lines * count for hour, count in zip(RANGE.hours(), IN_HOURS, strict=True)
     }
+
+
+def test_a_sample_at_the_very_edge_of_two_hours_is_counted_once(source: Source) -> None:
+    """node_exporter is scraped at whole hours, too."""
+    found = work.discover(source, RANGE, lambda instance, kind: name_of(instance, kind, {}))
+    node = next(scrape for scrape in found.scrapes if scrape.kind == "node_exporter")
+    asked = selector(node.names, **node.place.labels())
+    there = {
+        hour: sum(len(one.t_ms) for start in range(hour, hour + HOUR, SLICE_MS) for one in part(source, asked, start))
+        for hour in RANGE.hours()
+    }
+    assert work.counted(source, node, RANGE) == {hour: count for hour, count in there.items() if count}
+    assert any(one.t_ms[0] == RANGE.start for one in part(source, asked, RANGE.start))
+
+
+def part(source: Source, asked: str, start: int) -> list[Samples]:
+    return source.raw(asked, start, start + SLICE_MS)
 
 
 def test_hours_without_samples_are_empty(source: Source, store: Store) -> None:
