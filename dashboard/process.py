@@ -184,6 +184,7 @@ class WebProcess:
             **told,
             "benchmarks": benchmark_answers.answers(self.sources, self.run_numbers, found),
             "references": self.references(),
+            "unread_since": alert_answers.silent_since(self.sources),
         }
 
     def run_marks(self, number: str, start: str = "", end: str = "") -> Answer | None:

@@ -62,7 +62,8 @@ class Services(Protocol):
         """{absences: [{target, metric, from, to, reason}]}, newest first, as /api/v1/absences; `to` None: it lasts."""
 
     def run(self, number: str, start: str = "", end: str = "") -> Answer | None:
-        """{run, stretch, why, fingerprint, summary, marks, events}, as /api/v1/runs/ID; None: there is no such run."""
+        """{run, stretch, why, fingerprint, summary, marks, events}, as /api/v1/runs/ID, and unread_since: the newest
+        commit of a collector that is silent, None of one that is not. None: there is no such run."""
 
     def run_marks(self, number: str, start: str = "", end: str = "") -> Answer | None:
         """{marks: [{t, end, kind, target, text}]}, as in /api/v1/runs/ID/timeline; None: there is no such run."""

@@ -80,6 +80,12 @@ def monitor(sources: Sources) -> dict[str, Any]:
     return {"commit_age_ms": age, "silent": age is None or age > OLD_COMMIT_MS}
 
 
+def silent_since(sources: Sources) -> int | None:
+    """The instant of the newest commit of a collector that is silent; None of one that is not, or never wrote."""
+    found = monitor(sources)
+    return sources.now_ms() - found["commit_age_ms"] if found["silent"] and found["commit_age_ms"] is not None else None
+
+
 Standings = Mapping[tuple[str, Key], Standing]
 
 

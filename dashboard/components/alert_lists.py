@@ -17,6 +17,7 @@ from telemetry.model import Unit
 
 MOST_NAMES = 8
 """Of those that the same alert fires on."""
+WELL, THEN = "Nothing is wrong that a rule knows of.", "Nothing fired then."
 OPEN_EFFECTS = 3
 """So many of what follows from an alert stand open."""
 
@@ -26,10 +27,13 @@ def firing(
     now_ms: int,
     rules: Mapping[str, Answer] | None = None,
     silences: Sequence[Answer] = (),
+    *,
+    silent: bool = False,
 ) -> Component:
     """A card per cause, with what follows from it; what nobody wants to hear of last.
 
-    rules: by name, for what they say to do. silences: that hold, for who does not want to hear of it.
+    rules: by name, for what they say to do. silences: that hold, for who does not want to hear of it. silent: nobody
+    looks any more, so that what stands here is of the past.
     """
     roots = [alert for alert in alerts if alert["state"] != "inhibited"]
     effects: dict[int, list[Answer]] = {}
@@ -37,7 +41,7 @@ def firing(
         if alert["state"] == "inhibited":
             effects.setdefault(alert["cause"], []).append(alert)
     if not roots:
-        return html.P("Nothing is wrong that a rule knows of.", className="note well")
+        return html.P(THEN if silent else WELL, className="note" if silent else "note well")
     order = sorted(roots, key=lambda one: (one["state"] == "silenced", *_badness(one)))
     quiet = {one["id"]: one for one in silences}
     cards = []

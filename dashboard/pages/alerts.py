@@ -13,12 +13,11 @@ from dashboard.api.parameters import ParameterError
 from dashboard.components import alert_channels, alert_rules
 from dashboard.components import alert_forms as forms
 from dashboard.components import alert_lists as lists
+from dashboard.components.alert_words import instant
 from dashboard.components.fragment import fragment, serve
 from dashboard.components.table import panel
 from dashboard.pages.explore import configuration
 from dashboard.services import Answer, Services
-from telemetry import formatting
-from telemetry.model import Unit
 
 PATH = "/alerts"
 REFRESH_MS = 3_000
@@ -30,29 +29,31 @@ FILTERS = ("severity", "rule", "node", "start", "end", "text")
 
 def now(answer: Answer, rules: Answer) -> list[Component]:
     """What fires, what may, and who does not want to hear of it."""
-    at_ms, going = answer["now"], answer["alerts"]
+    now_ms, going, monitor = answer["now"], answer["alerts"], answer["monitor"]
+    at_ms = now_ms - ((monitor["commit_age_ms"] or 0) if monitor["silent"] else 0)
     quiet = [one for one in answer["silences"] if one["state"] != "over"]
     named = {rule["name"]: rule for rule in rules["rules"]}
-    cards = lists.firing(going, at_ms, named, quiet)
-    parts = [panel("Firing", *silent(answer["monitor"]), cards, aside=count(going), key="firing")]
+    never = monitor["commit_age_ms"] is None
+    cards = [] if never else [lists.firing(going, at_ms, named, quiet, silent=monitor["silent"])]
+    aside = "not known" if monitor["silent"] and not going else count(going)
+    parts = [panel("Firing", *silent(monitor, at_ms), *cards, aside=aside, key="firing")]
     if answer["pending"]:
         parts.append(panel("Pending", lists.pending(answer["pending"], at_ms), key="pending"))
     listed = [lists.silences(quiet)] if quiet else []
     words = html.Summary("Silence alerts, or plan a maintenance …")
-    make = html.Details([words, forms.silence(rules["rules"], at_ms)], **{"data-key": "silence"})
+    make = html.Details([words, forms.silence(rules["rules"], now_ms)], **{"data-key": "silence"})
     return [*parts, panel("Silences", *listed, make, key="silences")]
 
 
-def silent(monitor: Answer) -> list[Component]:
-    """That nobody looks any more, where that is so."""
+def silent(monitor: Answer, since_ms: int) -> list[Component]:
+    """That nobody looks any more, where that is so. since_ms: when something was written last."""
     if not monitor["silent"]:
         return []
-    age = monitor["commit_age_ms"]
-    if age is None:
-        return [html.P("The collector has not written anything yet.", className="reason")]
-    told = formatting.text(age / 1000, Unit.SECONDS)
-    words = f"The collector has been silent for {told}: what stands here is of then, and nothing new fires."
-    return [html.P(words, className="reason critical")]
+    if monitor["commit_age_ms"] is None:
+        words = "The collector has not written anything yet: no rule was evaluated."
+        return [html.P(words, className="reason")]
+    told = ["Nobody has evaluated rules since ", instant(since_ms), ", when the collector fell silent. "]
+    return [html.P([*told, "What stands here is of then, and nothing new fires."], className="reason critical")]
 
 
 def count(going: list[Answer]) -> str:

@@ -171,14 +171,13 @@ def files(run: Mapping[str, Any], stretch: Sequence[int]) -> list[Component]:
 
 def head(found: Answer) -> Component:
     """Name, state, and when it was."""
-    run = found["run"]
-    chips = [
-        word for word, on in (("live", run["live"]), ("baseline", run["baseline"]), ("pinned", run["pinned"])) if on
-    ]
+    run, unread = found["run"], found.get("unread_since")
+    live = run["live"] and unread is None
+    chips = [word for word, on in (("live", live), ("baseline", run["baseline"]), ("pinned", run["pinned"])) if on]
     chips = [ORIGINS[run["by"]], *chips] if run["by"] in ORIGINS else chips
     chips += run["tags"] + [f"{key}: {text}" for key, text in sorted(run["labels"].items())]
     why = f"{run['began']}" + (f"; {run['ended']}" if run["ended"] else "")
-    when = html.P([*between(*run["stretch"]), *whole(run), f" · {why}"], className="dimmed")
+    when = html.P([*between(*run["stretch"], unread), *whole(run, unread), f" · {why}"], className="dimmed")
     way = html.Div(
         [
             *([] if run["by"] in ORIGINS else [explore(run, found["stretch"]), *files(run, found["stretch"])]),
@@ -192,16 +191,21 @@ def head(found: Answer) -> Component:
     )
 
 
-def between(start: int, end: int | None) -> list[Content]:
-    """From when to when."""
-    until: Content = "it goes on" if end is None else html.Time("", **{"data-instant": str(end)})
-    return [html.Time("", **{"data-instant": str(start)}), " – ", until]
+def between(start: int, end: int | None, unread: int | None = None) -> list[Content]:
+    """From when to when. unread: since when nothing was read, so that nobody knows whether it goes on; None of now."""
+    if end is not None:
+        until: list[Content] = [html.Time("", **{"data-instant": str(end)})]
+    elif unread is None:
+        until = ["it goes on"]
+    else:
+        until = ["it may go on; nothing was read since ", html.Time("", **{"data-instant": str(unread)})]
+    return [html.Time("", **{"data-instant": str(start)}), " – ", *until]
 
 
-def whole(run: Mapping[str, Any]) -> list[Content]:
+def whole(run: Mapping[str, Any], unread: int | None = None) -> list[Content]:
     """From when to when a run was of which the stretch that is told is only a part; nothing where it is all of it."""
     own = [run["start"], run["end"]]
-    return [] if run["stretch"] == own else [" · trimmed, the whole run is ", *between(*own)]
+    return [] if run["stretch"] == own else [" · trimmed, the whole run is ", *between(*own, unread)]
 
 
 def headlines(summary: Sequence[Mapping[str, Any]]) -> Component:

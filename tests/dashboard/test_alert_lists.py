@@ -83,9 +83,14 @@ def test_nothing_fires() -> None:
 
 
 def test_a_collector_that_is_silent_is_told_of_first() -> None:
-    assert page.silent({"silent": False, "commit_age_ms": 500}) == []
-    assert "silent for 1m 5s" in text(page.silent({"silent": True, "commit_age_ms": 65_000}))
-    assert text(page.silent({"silent": True, "commit_age_ms": None})) == "The collector has not written anything yet."
+    assert page.silent({"silent": False, "commit_age_ms": 500}, NOW) == []
+    gone = page.silent({"silent": True, "commit_age_ms": 65_000}, NOW - 65_000)
+    assert text(gone).startswith("Nobody has evaluated rules since")
+    assert [attribute(one, "data-instant") for one in walk(gone) if attribute(one, "data-instant")] == [
+        str(NOW - 65_000)
+    ]
+    never = page.silent({"silent": True, "commit_age_ms": None}, NOW)
+    assert text(never) == "The collector has not written anything yet: no rule was evaluated."
 
 
 def test_alerts_are_counted_by_cause() -> None:

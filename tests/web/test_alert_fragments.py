@@ -114,9 +114,32 @@ def test_an_alert_that_there_is_not(web: Web, number: str) -> None:
     assert "There is no such alert" in words(fragment(web, f"alert?number={number}", 404))
 
 
+def test_a_silent_collector_leaves_what_was_known_then(world: World, web: Web) -> None:
+    before = words(fragment(web, "alerts"))
+    assert "Nobody has evaluated" not in before
+    world.now += 30_000
+    html = fragment(web, "alerts")
+    told = words(html)
+    assert told.startswith("Firing 3 causes, 4 alerts Nobody has evaluated rules since")
+    assert f'since <time data-instant="{world.now - 30_000}"' in html
+    assert re.findall(r"for (\S+ \S+) , since", told) == re.findall(r"for (\S+ \S+) , since", before)
+
+
+def test_nothing_is_well_while_nobody_looks(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    calm = make_world()
+    calm.run(0, 60)
+    web = make_web(calm)
+    assert words(fragment(web, "alerts")).startswith("Firing all quiet Nothing is wrong that a rule knows of.")
+    calm.now += 60_000
+    told = words(fragment(web, "alerts"))
+    assert told.startswith("Firing not known Nobody has evaluated rules since")
+    assert "Nothing fired then." in told
+    assert "Nothing is wrong" not in told
+
+
 def test_a_store_without_anything(quiet: Web) -> None:
     told = words(fragment(quiet, "alerts"))
-    assert told.startswith("Firing all quiet The collector has not written anything yet. Nothing is wrong")
+    assert told.startswith("Firing not known The collector has not written anything yet: no rule was evaluated. Sil")
     assert "Pending" not in told
     assert "No alert has fired and ended yet." in words(fragment(quiet, "alerts-over"))
     assert 'data-rule="gpu_hot"' in fragment(quiet, "alert-rules")

@@ -101,6 +101,18 @@ def test_the_list_has_the_live_run_on_top_and_key_numbers(web: Web) -> None:
     assert found["runs"][0]["numbers"]["requests.output"] == 400
 
 
+def test_a_run_that_nobody_reads_may_go_on(web: Web) -> None:
+    """Its page says since when nothing was read, and not that it is live."""
+    seen = web.pages.get("/fragment/run?run=live").text
+    assert ">live<" in seen
+    assert "it goes on" in seen
+    web.world.now += 30_000
+    told = web.pages.get("/fragment/run?run=live").text
+    assert ">live<" not in told
+    assert f'it may go on; nothing was read since <time data-instant="{web.world.now - 30_000}"' in told
+    assert "may go on" not in web.pages.get("/fragment/run?run=1").text
+
+
 @pytest.mark.parametrize(
     ("query", "ids"),
     [
