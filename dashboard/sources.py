@@ -22,6 +22,7 @@ from telemetry.seam import behind, joined
 from telemetry.summary import HOUR_MS, Summaries
 
 DEFAULT_STEP_MS = 1000
+AHEAD_MS = 86_400_000
 Wanted = Collection[str] | Callable[[Series], bool]
 """Names of metrics, or a test of a series."""
 
@@ -85,9 +86,10 @@ class Sources:
         return Shelf(self.store)
 
     def now_ms(self) -> int:
-        """The instant, epoch milliseconds: of the newest tick where the collector's clock is ahead of ours, which was
-        set back. Times are the collector's, and so is what is asked for up to “now”."""
-        return max(self.clock(), self.tail.latest_tick or 0)
+        """The instant, epoch milliseconds: of the newest tick where the collector's clock is up to a day ahead of ours,
+        which was set back. Times are the collector's, and so is what is asked for up to “now”."""
+        now, newest = self.clock(), self.tail.latest_tick or 0
+        return newest if now < newest <= now + AHEAD_MS else now
 
     @property
     def loading(self) -> bool:
