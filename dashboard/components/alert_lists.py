@@ -15,6 +15,15 @@ from dashboard.components.table import Content, Row, table
 from telemetry import formatting
 from telemetry.model import Unit
 
+PAST = (
+    "Alert",
+    "What was wrong",
+    ("Since", "since when it was wrong, without a break"),
+    ("Fired", "when it had been wrong for long enough, and people were told"),
+    "Ended",
+    ("Lasted", "from Since to Ended"),
+    "Ended because",
+)
 MOST_NAMES = 8
 """Of those that the same alert fires on."""
 WELL, THEN = "Nothing is wrong that a rule knows of.", "Nothing fired then."
@@ -164,11 +173,14 @@ def history(alerts: Iterable[Answer], now_ms: int) -> Component:
     rows = [
         Row(
             html.Span([mark(one["severity"]), link(one)]),
-            [one["message"], instant(one["fired"]), lasted(one, now_ms), one["why_ended"] or "–"],
+            [
+                one["message"],
+                *(instant(one[name]) for name in ("began", "fired", "ended")),
+                lasted(one, now_ms),
+                one["why_ended"] or "–",
+            ],
             words.LEVELS.get(one["severity"], "ok"),
         )
         for one in alerts
     ]
-    return table(
-        ("Alert", "What was wrong", "Fired", "Lasted", "Ended because"), rows, "Earlier alerts", "alert-history"
-    )
+    return table(PAST, rows, "Earlier alerts", "alert-history")

@@ -58,8 +58,9 @@ def cells(answer: Answer, now_ms: int) -> Component:
     alert = answer["alert"]
     short, sentence = words.sure(alert)
     until: list[Content] = [" – ", words.instant(alert["ended"])] if alert["ended"] is not None else []
+    since = words.instant(alert["began"])
     found = (
-        ("Lasted" if until else "For", words.lasted(alert, now_ms), [words.instant(alert["began"]), *until]),
+        ("Lasted" if until else "For", words.lasted(alert, now_ms), [since, *until] if until else ["since ", since]),
         ("Where", alert["subject"] or "the cluster", [alert["deployment"]]),
         ("How sure", short, [sentence]),
     )
@@ -106,10 +107,10 @@ def more(answer: Answer | None, evidence: Answer | None, now_ms: int) -> list[Co
 def times(alert: Answer, now_ms: int) -> list[tuple[str, Content]]:
     """Its course, and what it belongs to."""
     found: list[tuple[str, Content]] = [
-        ("Began to be wrong", words.instant(alert["began"])),
+        ("Since", words.instant(alert["began"])),
         ("Fired", words.instant(alert["fired"])),
-        ("Over", words.instant(alert["ended"], "not yet")),
-        ("Lasted", words.lasted(alert, now_ms)),
+        ("Ended", words.instant(alert["ended"], "not yet")),
+        ("Lasted, from Since on", words.lasted(alert, now_ms)),
     ]
     if alert["why_ended"]:
         found.append(("Ended because", alert["why_ended"]))

@@ -26,6 +26,10 @@ ANSWER = "{ step_ms: 1000, series: [{ labels: { target: 'x' }, t: [0, 1000, 2000
 VIEW = "{ nodes: ['n', 'o'], engines: [], deployments: [], labels: { gpu: '0' } }"
 
 CASES: list[tuple[str, str, Any]] = [
+    # An alert among the events stands where it fired, and says since when it was wrong.
+    ("rules", f"m.firedText({{ title: 'GPU hot', began: {NOV}, fired: {NOV + 60_000} }})",
+     "GPU hot fired; it was wrong since 26 Nov 22:13:20"),
+    ("rules", f"m.firedText({{ title: 'Xid', began: {NOV}, fired: {NOV} }})", "Xid fired"),
     # What an address says, and back.
     ("view", f"m.write(m.parse('', {DEFAULTS}))", "?metric=a&start=-15m"),
     ("view", f"m.write(m.parse('?metric=b,c,b&node=n1,n2&engine=e&deployment=d&label=gpu:0,cage:p:1&start=-1h"

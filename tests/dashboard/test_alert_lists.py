@@ -187,8 +187,12 @@ def test_silences_say_what_they_are_about() -> None:
 
 def test_what_is_over() -> None:
     ended = alert(1, state="resolved", ended=NOW - 250_000, why_ended="it is well again")
-    assert rows(lists.history([ended], NOW))[1] == ["▲ GPU hot 1", "message 1", "", "1m 0s", "it is well again"]
-    assert rows(lists.history([{**ended, "why_ended": ""}], NOW))[1][4] == "–"
+    found = lists.history([ended], NOW)
+    assert rows(found)[0] == ["Alert", "What was wrong", "Since", "Fired", "Ended", "Lasted", "Ended because"]
+    assert rows(found)[1] == ["▲ GPU hot 1", "message 1", "", "", "", "1m 0s", "it is well again"]
+    instants = [attribute(one, "data-instant") for one in walk(found) if attribute(one, "data-instant")]
+    assert instants == [str(NOW - 310_000), str(NOW - 300_000), str(NOW - 250_000)], "Since + Lasted = Ended"
+    assert rows(lists.history([{**ended, "why_ended": ""}], NOW))[1][6] == "–"
 
 
 def test_hostile_texts_stay_text() -> None:

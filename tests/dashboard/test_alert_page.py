@@ -34,7 +34,7 @@ def test_an_alerts_own_page_says_what_since_when_how_sure_and_what_to_do_first()
     content, status = alert_page.body(own(alert(1, values=READ)), NOW)
     assert status == 200
     words = text(content)
-    assert words.startswith("▲ GPU hot 1 warning fires message 1 For 5m 10s Where spark-01, GPU 0 Kimi-K3")
+    assert words.startswith("▲ GPU hot 1 warning fires message 1 For 5m 10s since Where spark-01, GPU 0 Kimi-K3")
     assert "How sure holds now Went without cap." in words
     step = alert_steps.steps()["gpu_hot"]
     assert f"First {step.first} Means {step.means} Not this {step.other}" in words
@@ -100,7 +100,7 @@ def test_an_alerts_own_page_has_what_is_kept_with_it() -> None:
     content = alert_page.more(own(told), around, NOW)
     words = text(content)
     for part in (
-        "Lasted 5m 10s",
+        "Lasted, from Since on 5m 10s",
         "Deployment Kimi-K3",
         "Run Night",
         "Ended because it is well again",
@@ -116,7 +116,7 @@ def test_an_alerts_own_page_has_what_is_kept_with_it() -> None:
         ["spark-02", "not read", "refused"],
     ]
     plain = alert_page.more(own(alert(1, deployment=""), effects=[alert(2)]), AROUND, NOW)
-    assert "Over not yet" in text(plain)
+    assert "Ended not yet" in text(plain)
     assert "Follows from it" in text(plain)
     assert "Nothing else happened in these minutes" in text(plain)
     for absent in ("Deployment", "What the machine was then", "Run "):

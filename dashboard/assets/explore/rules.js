@@ -1,10 +1,17 @@
 // Limits and alerts of the charts, asked for when the view changes, and alerts again now and then.
 
+import { instantText } from "./time.js";
+
 const AGAIN_MS = 10000, MOST = 500;
 
 async function get(address) {
   const answer = await fetch(address, { cache: "no-store" });
   return answer.ok ? answer.json() : null;
+}
+
+// An alert stands where it fired; since when it was wrong is said.
+export function firedText({ title, began, fired }) {
+  return began < fired ? `${title} fired; it was wrong since ${instantText(began, fired)}` : `${title} fired`;
 }
 
 export class Rules {
@@ -33,6 +40,6 @@ export class Rules {
 
   // As entries among the events.
   events() {
-    return this.alerts.map((alert) => ({ t: alert.fired, end: alert.ended, kind: "alert", target: alert.key[0] ?? null, text: alert.title }));
+    return this.alerts.map((alert) => ({ t: alert.fired, end: alert.ended, kind: "alert", target: alert.key[0] ?? null, text: firedText(alert) }));
   }
 }
