@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from exchange.benchmarks.match import LATE_MS
 from exchange.benchmarks.record import PART, Benchmark
 from exchange.bundle import Bundle, origin_part
 from pipeline.digest import SPARK, course
@@ -46,12 +47,14 @@ def result_part(run: int, record: Mapping[str, Any]) -> RunPart:
     return RunPart(run, PART + benchmark.key, 0, benchmark.to_json())
 
 
-def result_run(number: int, order: Mapping[str, Any]) -> Brought:
-    """A run of which a client's result is all that there is."""
+def result_run(number: int, order: Mapping[str, Any], tick: int) -> Brought:
+    """A run of which a client's result is all that there is; ValueError for one that is not over yet."""
     benchmark = Benchmark.from_json(order["record"])
     start, end = order["start_ms"], order["end_ms"]
     if start is None or end is None or end < start:
         raise ValueError("name the start and the end of the result")
+    if end > tick + LATE_MS:
+        raise ValueError("it says that it ended in the future: the client's clock is ahead of this machine's")
     run = Run(
         number,
         f"{PART}{benchmark.model or benchmark.tool}",

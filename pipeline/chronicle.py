@@ -237,7 +237,7 @@ class Chronicle:
             elif asked.kind == BUNDLE:
                 self._bring(bundle_run(self._last_id + 1, asked.order, tick), told)
             elif asked.kind == RESULT and asked.order["run"] is None:
-                self._bring(result_run(self._last_id + 1, asked.order), told)
+                self._bring(result_run(self._last_id + 1, asked.order, tick), told)
             else:
                 self._change(asked, self._newest(asked.order["run"], asked.run), tick, told)
         except ValueError as error:
@@ -275,7 +275,7 @@ class Chronicle:
         if kind == RESULT:
             told.parts.append(result_part(run.id, order["record"]))
         elif kind == MOVE:
-            self._move(run, asked, told)
+            self._move(run, asked, tick, told)
         elif kind == "stop":
             watch = self._watches.get(run.deployment)
             if watch is None or watch.run is None or watch.run.id != run.id:
@@ -300,11 +300,11 @@ class Chronicle:
             if kind == "baseline" and order["on"]:
                 self._only_baseline(run, asked.others, told)
 
-    def _move(self, run: Run, asked: Asked, told: Told) -> None:
+    def _move(self, run: Run, asked: Asked, tick: int, told: Told) -> None:
         """A result goes from a run to another one, or becomes one; a run that was nothing but that result is gone."""
         order = asked.order
         if order["to"] is None:
-            self._bring(result_run(self._last_id + 1, order), told)
+            self._bring(result_run(self._last_id + 1, order, tick), told)
         else:
             told.parts.append(result_part(self._newest(order["to"], asked.other).id, order["record"]))
         if run.by == RESULT:

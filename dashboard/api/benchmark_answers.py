@@ -89,7 +89,7 @@ def bring(sources: Sources, numbers: RunNumbers, benchmark: Benchmark, wish: Wis
     found = None if wish.apart else _choose(sources, benchmark, wish.run)
     given: dict[str, Any] = {"kind": "benchmark", "record": benchmark.to_json()}
     if found is None:
-        placed = match.placed(benchmark, zone_ms(benchmark)) or _now(sources)
+        placed = match.placed(benchmark, zone_ms(benchmark), sources.now_ms()) or _now(sources)
         given |= {"start_ms": placed[0], "end_ms": placed[1]}
     else:
         given |= {"run": found.run.id, "record": _overlaid(numbers, benchmark, found).to_json()}
@@ -115,7 +115,7 @@ def moved(sources: Sources, numbers: RunNumbers, given: Mapping[str, Any]) -> di
     placed: tuple[int | None, int | None] = (None, None)
     if to is None:
         benchmark = replace(benchmark, overlay=None)
-        placed = match.placed(benchmark, zone_ms(benchmark)) or _now(sources)
+        placed = match.placed(benchmark, zone_ms(benchmark), sources.now_ms()) or _now(sources)
     else:
         benchmark = _overlaid(numbers, benchmark, _named(sources, benchmark, to, sources.now_ms()))
     told = {"key": benchmark.key, "record": benchmark.to_json(), "start_ms": placed[0], "end_ms": placed[1]}
@@ -150,7 +150,7 @@ def _choose(sources: Sources, benchmark: Benchmark, number: int | None) -> match
     now = sources.now_ms()
     if number is not None:
         return _named(sources, benchmark, number, now)
-    placed = match.placed(benchmark, zone_ms(benchmark))
+    placed = match.placed(benchmark, zone_ms(benchmark), sources.now_ms())
     name = benchmark.file or benchmark.tool
     if placed is None:
         raise ParameterError(TIMELESS.format(name), 409)
@@ -200,8 +200,8 @@ class Counted:
         return sum(gained) if gained else None
 
     def _kept(self, run: Run, start_ms: int, end_ms: int) -> float | None:
-        """Of a whole run, what is kept of it."""
-        if (start_ms, end_ms) != (run.start_ms, run.end_ms):
+        """Of all that a run's numbers are of, what is kept of it."""
+        if (start_ms, end_ms) != run.stretch:
             return None
         head = self.sources.store.run_parts("headline", [run.id]).get(run.id, {})
         value = head.get("requests.output")

@@ -68,10 +68,48 @@ def test_a_models_path_does_not_count(name: str, same: bool) -> None:
     assert match.same_model(name, run(1, END, model="other, Kimi-K3")) is same
 
 
-@pytest.mark.parametrize(("per_s", "ids"), [(19.9, [1]), (19.8, []), (21.0, [1]), (21.1, [])])
-def test_warm_up_may_be_in_the_servers_count(per_s: float, ids: list[int]) -> None:
-    """From 0.5 % fewer to 5 % more."""
-    assert fits(result(), run(1, END), per_s=per_s) == ids
+EXACTLY, NEARLY = "the same model and output tokens", "the same model and minutes, and most of the output tokens"
+
+
+@pytest.mark.parametrize(
+    ("per_s", "how"),
+    [(19.9, [EXACTLY]), (19.8, []), (21.0, [EXACTLY]), (21.1, [NEARLY]), (25.0, [NEARLY]), (25.1, [])],
+)
+def test_warm_up_and_other_requests_may_be_in_the_servers_count(per_s: float, how: list[str]) -> None:
+    """From 0.5 % fewer to 5 % more; to a quarter more where it has its minutes."""
+    assert [one.how for one in match.fits(result(), [run(1, END)], steady(per_s), NOW, 0)] == how
+
+
+def test_a_run_with_other_requests_has_the_minutes_of_the_only_zone_that_fits() -> None:
+    """An hour ahead of this machine; a run that has not four fifths of them is not it, nor is a longer one."""
+    tokens, mine = steady(22.0), run(1, END - HOUR + 2_000, 24_000)
+    (found,) = match.fits(result(), [mine], steady(20), NOW, 0)
+    assert (found.start_ms, found.end_ms, found.whole) == (mine.start_ms, mine.end_ms, False)
+    (long,) = match.fits(
+        result(duration=200.0, total_output_tokens=4000), [run(1, END + 10_000, 220_000)], tokens, NOW, 0
+    )
+    assert (long.start_ms, long.end_ms, long.how) == (END - 205_000, END + 5_000, NEARLY)
+    assert fits(result(), run(1, END - HOUR + 5_000), per_s=22.0) == []
+    assert fits(result(), run(1, END - HOUR, 26_000), per_s=17.0) == []
+
+
+def test_of_two_that_have_nearly_as_many_neither_is_chosen() -> None:
+    assert fits(result(), run(1, END), run(2, END - HOUR), per_s=22.0) == [1, 2]
+
+
+def test_a_zone_in_which_it_is_not_over_is_none() -> None:
+    """Written two hours ahead of UTC, just now: it cannot have been in a run of an hour ago, nor yet to come."""
+    now = END - 2 * HOUR
+    assert match.fits(result(), [run(1, END - HOUR)], steady(20), now, 0) == []
+    assert [one.run.id for one in match.fits(result(), [run(1, now)], steady(20), now, 0)] == [1]
+    assert [one.run.id for one in match.fits(result(), [run(1, now)], steady(20), now - match.LATE_MS, 0)] == [1]
+
+
+def test_what_is_left_of_a_trimmed_run_may_be_its_own() -> None:
+    """22 tokens more than 5 % in all of it, as many as the result's in the rest."""
+    trimmed = run(1, END, 30_000, trim_start_ms=END - 20_000)
+    (found,) = match.fits(result(), [trimmed], steady(20), NOW, 0)
+    assert (found.start_ms, found.end_ms, found.whole, found.how) == (END - 20_000, END, True, EXACTLY)
 
 
 @pytest.mark.parametrize(("early_ms", "ids"), [(4_000, [1]), (4_001, [1, 2]), (-4_000, [1]), (-4_001, [1, 2])])
@@ -159,8 +197,24 @@ def test_people_may_name_a_run_of_another_model() -> None:
 
 
 def test_where_a_result_stands_that_belongs_to_no_run() -> None:
-    assert match.placed(result(), 0) == (END - 20_000, END)
-    assert match.placed(result(), HOUR) == (END - HOUR - 20_000, END - HOUR)
-    assert match.placed(timed(5, 9), HOUR) == (5, 9)
-    assert match.placed(timed(5, None), HOUR) == (5, 5)
-    assert match.placed(Benchmark("x", "", ()), 0) is None
+    assert match.placed(result(), 0, NOW) == (END - 20_000, END)
+    assert match.placed(result(), HOUR, NOW) == (END - HOUR - 20_000, END - HOUR)
+    assert match.placed(timed(5, 9), HOUR, NOW) == (5, 9)
+    assert match.placed(timed(5, None), HOUR, NOW) == (5, 5)
+    assert match.placed(Benchmark("x", "", ()), 0, NOW) is None
+
+
+@pytest.mark.parametrize(
+    ("ahead_ms", "end_ms"),
+    [
+        (0, END),
+        (1, END - 1),
+        (180_000, END - 180_000),
+        (180_001, END - HOUR),
+        (HOUR, END - HOUR),
+        (HOUR + 1, END - 2 * HOUR),
+    ],
+)
+def test_it_never_stands_in_the_future(ahead_ms: int, end_ms: int) -> None:
+    """A clock may be a little ahead; else it is in a zone further to the east."""
+    assert match.placed(result(), 0, END - ahead_ms) == (end_ms - 20_000, end_ms)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from exchange.benchmarks import reading
+from exchange.benchmarks.match import LATE_MS
 from exchange.benchmarks.record import PART
 from exchange.bundle import Bundle, origin_part
 from pipeline import digest
@@ -207,8 +208,15 @@ def test_what_can_be_done_to_which() -> None:
 
 def test_a_result_that_does_not_tell_its_model() -> None:
     order = check("benchmark", {"record": {**RECORD, "model": "", "file": ""}, "start_ms": 1, "end_ms": 1})
-    run = result_run(7, order).run
+    run = result_run(7, order, 1).run
     assert (run.deployment, run.began) == ("benchmark:vllm bench serve", "imported")
+
+
+def test_no_result_is_a_run_in_the_future() -> None:
+    order = check("benchmark", {"record": RECORD, "start_ms": 1, "end_ms": 1_000_000})
+    assert result_run(7, order, 1_000_000 - LATE_MS).run.end_ms == 1_000_000
+    with pytest.raises(ValueError, match=r"^it says that it ended in the future"):
+        result_run(7, order, 1_000_000 - LATE_MS - 1)
 
 
 def test_a_bundle_is_not_checked_again_in_the_tick() -> None:

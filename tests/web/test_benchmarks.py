@@ -284,7 +284,7 @@ def test_a_result_without_a_time_wants_a_run(web: Web) -> None:
 @pytest.mark.parametrize("kind", ["trim", "nodes", "pin", "baseline", "annotate", "merge", "split"])
 def test_what_needs_samples_is_refused(web: Web, kind: str) -> None:
     fields: dict[str, Any] = {
-        "nodes": {"nodes": ["a"]},
+        "nodes": {"nodes": ["spark-01"]},
         "annotate": {"at_ms": tick(20), "text": "x"},
         "merge": {"other": 1},
         "split": {"at_ms": tick(20)},
