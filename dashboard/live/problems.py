@@ -237,6 +237,9 @@ def _by_cage(scene: Scene, metric: Metric) -> dict[tuple[str, str], float]:
     return sums
 
 
+STALLED = "has stalled: requests run, but no token moves"
+
+
 def engine_problems(scene: Scene) -> list[Problem]:
     """Engines that do not answer or have stalled; a full KV cache with requests waiting."""
     gone = [target for target in scene.engine_targets if lost(target, scene)]
@@ -249,7 +252,7 @@ def engine_problems(scene: Scene) -> list[Problem]:
             told[key] = max(told.get(key, value), value)
     for target in scene.engine_targets:
         if told.get((target.name, engine.ENGINE_PHASE.name)) == Phase.STALLED.value:
-            found.append(Problem("critical", target.name, "has stalled: requests run, but no token moves"))
+            found.append(Problem("critical", target.name, STALLED))
         usage = told.get((target.name, engine.KV_CACHE_USAGE.name))
         waiting = told.get((target.name, engine.REQUESTS_WAITING.name), 0.0)
         if level(usage, engine.KV_CACHE_USAGE.limits) == "warning" and waiting > 0:

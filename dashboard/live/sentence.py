@@ -9,7 +9,7 @@ from dashboard.live import current
 from dashboard.live.cells import LEVELS, worst
 from dashboard.live.concerns import concerns
 from dashboard.live.prefill import quiet_text, running, running_text
-from dashboard.live.problems import Problem, lost
+from dashboard.live.problems import STALLED, Problem, lost
 from dashboard.live.reasons import STATE_WORDS, listed
 from dashboard.live.scene import Scene
 from pipeline.deployments import short_model
@@ -21,6 +21,8 @@ from telemetry.model import Unit
 SILENT_AFTER_MS = 5_000
 """A collector that has committed nothing for this long is silent."""
 LONG_PREFILL_S = 10.0
+WEDGED = "engine_wedged"
+"""The rule that says for how long an engine has stalled."""
 
 PHASE_WORDS = {
     "idle": ("is idle", "idle"),
@@ -126,10 +128,24 @@ def sentence(scene: Scene, problems: list[Problem] | None = None) -> Sentence:
     extra = _extra(scene)
     if not found:
         return Sentence(grade, head + extra)
-    first = _told(found, scene.tick)
     level = worst([grade, found[0].level])
-    text = f"{first} · {head}" if found[0].level == "critical" else f"{head}; {_going_on(first)}"
+    if found[0].text == STALLED and grade == "critical":
+        text = _stalled(head, found, scene)
+    elif found[0].level == "critical":
+        text = f"{_told(found, scene.tick)} · {head}"
+    else:
+        text = f"{head}; {_going_on(_told(found, scene.tick))}"
     return Sentence(level, text + extra, found[0].target or None)
+
+
+def _stalled(head: str, found: list[Problem], scene: Scene) -> str:
+    """Head and problem say the same of engines that have stalled: once, with since when an alert says so."""
+    alike = {problem.target for problem in found if problem.text == STALLED}
+    instants = [one.began_ms for one in scene.alerts if one.rule == WEDGED and one.owner in alike]
+    lasted = formatting.about((scene.tick - min(instants)) / 1000) if instants else ""
+    rest = len({problem.target for problem in found} - alike)
+    told = f"{head}: {STALLED.partition(': ')[2]}" + (f", for {lasted}" if lasted else "")
+    return told + (f" · {rest} more" if rest else "")
 
 
 def _going_on(words: str) -> str:
@@ -141,8 +157,18 @@ def _told(found: list[Problem], tick: int) -> str:
     """The gravest problem, with all that share it, and how many more there are."""
     shared = [problem for problem in found if problem.text == found[0].text]
     alike = list(dict.fromkeys(problem.target for problem in shared))
-    more = len({problem.target for problem in found} - set(alike))
-    return _words(shared, alike, tick) + (f" and {more} more" if more else "")
+    return _words(shared, alike, tick) + _more(found, set(alike))
+
+
+def _more(found: list[Problem], alike: set[str]) -> str:
+    """How many others there are; behind how long an alert lasted, so that nobody reads minutes."""
+    rest = [problem for problem in found if problem.text != found[0].text]
+    more = len({problem.target for problem in found} - alike)
+    if found[0].since_ms is None:
+        return f" and {more} more" if more else ""
+    if rest and all(problem.since_ms is not None for problem in rest):
+        return " · 1 more alert" if len(rest) == 1 else f" · {len(rest)} more alerts"
+    return f" · {more} more" if more else ""
 
 
 def _words(shared: list[Problem], alike: list[str], tick: int) -> str:

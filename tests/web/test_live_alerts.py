@@ -11,10 +11,10 @@ from alerts.record import Alert, Silence
 from dashboard.live import alarms
 from dashboard.live.alarms import Alarms
 from storage.records import Batch
-from telemetry.catalog import gpu
+from telemetry.catalog import engine, gpu
 from tests.web.alert_world import alert
 from tests.web.conftest import MakeWeb, MakeWorld, Web
-from tests.web.world import World, constant, tick
+from tests.web.world import HEAD, World, constant, tick
 
 HOT = alert(1, "gpu_hot", ("spark-02", "0"), 10, title="GPU hot")
 
@@ -66,7 +66,17 @@ STORIES: list[tuple[str, list[Alert], tuple[str, str, str | None], tuple[int, st
             replace(HOT, id=2, key=("spark-04", "0"), began_ms=tick(-200)),
             replace(HOT, id=3, key=("spark-01", "0"), title="NIC hot", began_ms=tick(5)),
         ],
-        ("warning", "Serving Kimi-K3 on 4 nodes; spark-04 and spark-02: GPU hot, for 4 min and 1 more", "spark-04"),
+        ("warning", "Serving Kimi-K3 on 4 nodes; spark-04 and spark-02: GPU hot, for 4 min · 1 more alert", "spark-04"),
+        (3, "warning"),
+    ),
+    (
+        "each alert of others is counted, also two of one node",
+        [
+            HOT,
+            replace(HOT, id=2, key=("spark-01", "0"), title="NIC hot", began_ms=tick(11)),
+            replace(HOT, id=3, key=("spark-01", "0"), title="Straggler", began_ms=tick(12)),
+        ],
+        ("warning", "Serving Kimi-K3 on 4 nodes; spark-02: GPU hot, for 1 min · 2 more alerts", "spark-02"),
         (3, "warning"),
     ),
     (
@@ -145,6 +155,36 @@ def test_an_alert_is_not_said_beside_the_problem_that_the_page_names(make_world:
     assert message["sentence"]["text"] == "Serving Kimi-K3 on 4 nodes; spark-02 has a GPU at 86.0 °C"
     assert message["alerts"] == {"causes": 1, "level": "warning"}
     assert message["nodes"][1]["text"] == "has a GPU at 86.0 °C"
+
+
+@pytest.mark.parametrize(
+    ("rules", "ending"),
+    [
+        ((), ""),
+        (("engine_wedged",), ", for 1 min"),
+        (("kv_full",), ""),
+        (("engine_wedged", "gpu_hot"), ", for 1 min · 1 more"),
+    ],
+)
+def test_an_engine_that_has_stalled_is_said_once_and_since_when(
+    make_world: MakeWorld, make_web: MakeWeb, rules: tuple[str, ...], ending: str
+) -> None:
+    world = make_world()
+    world.set(HEAD, engine.ENGINE_PHASE, constant(6))
+    world.run(0, 60)
+    keys = {"gpu_hot": ("spark-02", "0")}
+    found = [replace(HOT, id=at, rule=rule, key=keys.get(rule, (HEAD, "0"))) for at, rule in enumerate(rules, 1)]
+    world.writer.commit(Batch(alerts=found), world.now)
+    sentence = make_web(world).step()["sentence"]
+    assert sentence["text"] == f"Kimi-K3 has stalled on 4 nodes: requests run, but no token moves{ending}"
+    assert (sentence["level"], sentence["worst"]) == ("critical", HEAD)
+
+
+def test_what_stands_behind_a_mixed_rest_is_a_number(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    """A critical alert first; one node that is hot, as the page sees by itself, and no alert."""
+    world = hot_world(make_world, 86.0, replace(HOT, key=("spark-01", "0"), title="OOM kill", severity="critical"))
+    text = make_web(world).step()["sentence"]["text"]
+    assert text == "spark-01: OOM kill, for 1 min · 1 more · Serving Kimi-K3 on 4 nodes"
 
 
 def test_a_graver_alert_comes_before_a_lesser_problem_of_the_same_node(

@@ -28,7 +28,7 @@ PHASES = [
     (3, "ok", "Serving Kimi-K3 on 4 nodes"),
     (4, "idle", "Kimi-K3 is loading on 4 nodes"),
     (5, "idle", "Kimi-K3 is asleep on 4 nodes"),
-    (6, "critical", "head has stalled: requests run, but no token moves · Kimi-K3 has stalled on 4 nodes"),
+    (6, "critical", "Kimi-K3 has stalled on 4 nodes: requests run, but no token moves"),
     (7, "idle", "Kimi-K3 has stopped on 4 nodes"),
     (0, "unknown", "Kimi-K3 answers, but does not say what it does on 4 nodes"),
 ]
