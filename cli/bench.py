@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,7 +14,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from cli.benchmarks import imported, lines, results, shown_all
+from cli.benchmarks import complaints, imported, lines, results, shown_all
 from cli.console import FAILED, REFUSED, UNHEARD, now_ms, said
 from cli.words import say
 from dashboard.api import run_answers as route
@@ -29,6 +31,7 @@ from storage.records import RunFilter
 from storage.store import open_store
 
 USAGE = "name the command: bench -- vllm bench serve … --save-result"
+NO_RESULT = "No file with a new result was found where the command was started; name it with --result FILE."
 NOT_FOUND, NOT_STARTED, BY_SIGNAL = 127, 126, 128
 PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 ENDINGS = (".json", ".jsonl", ".csv")
@@ -52,6 +55,8 @@ def main(settings: Settings, options: Mapping[str, Any]) -> int:
     words = list(options.get("words") or ())
     if not words:
         return said(USAGE, REFUSED)
+    if shutil.which(words[0]) is None:
+        return absent(words[0])
     try:
         store = open_store(settings.store, writer=False, now_ms=now_ms())
     except StoreError as error:
@@ -66,6 +71,13 @@ def main(settings: Settings, options: Mapping[str, Any]) -> int:
         store.close()
 
 
+def absent(command: str) -> int:
+    """Say that there is no such command, before a run is begun for it: that would end the one that goes on."""
+    if os.path.dirname(command) and os.path.exists(command):
+        return said(f"{command}: it cannot be executed", NOT_STARTED)
+    return said(f"{command}: there is no such command", NOT_FOUND)
+
+
 def _measure(sources: Sources, words: Sequence[str], options: Mapping[str, Any]) -> int:
     deployment = _deployment(sources, options.get("deployment"))
     run = _started(sources, deployment, options.get("name"))
@@ -77,9 +89,12 @@ def _measure(sources: Sources, words: Sequence[str], options: Mapping[str, Any])
     status = carried_out(words)
     try:
         _order(sources, {"kind": "stop", "run": run.id})
+        taken = 0
         for path in found(words, named):
             if path in named or (path.stat().st_mtime >= begun - 1.0 and keys(path)):
-                _import(sources, path, run, before)
+                taken += _import(sources, path, run, before)
+        if not taken:
+            said(NO_RESULT, 0)
         _summary(sources, run.id)
     except (ValueError, OSError, StoreError) as error:
         said(error, 0)  # whatever becomes of it here, the command ended as it did
@@ -179,13 +194,18 @@ def _inside(folder: Path) -> Iterator[Path]:
         yield from (path for path in folder.iterdir() if path.suffix in ENDINGS and path.is_file())
 
 
-def _import(sources: Sources, path: Path, run: Run, before: Collection[str]) -> None:
-    """Results that were not in the file before. What cannot be imported is said; the command's own status stands."""
+def _import(sources: Sources, path: Path, run: Run, before: Collection[str]) -> int:
+    """How many results were not in the file before. What cannot be imported is said; the command's status stands."""
     try:
-        for one in imported(sources, path, Wish(run.id), before):
-            say("", *lines(one).split("\n"))
-    except (ParameterError, ValueError, OSError, StoreError) as error:
+        told = imported(sources, path, Wish(run.id), before)
+    except (ValueError, OSError, StoreError) as error:
         said(error, 0)
+        return 1
+    for one in told:
+        if one["error"] is None:
+            say("", *lines(one).split("\n"))
+    complaints(told)
+    return len(told)
 
 
 def _summary(sources: Sources, number: int) -> None:

@@ -12,8 +12,7 @@ from cli.console import FAILED, REFUSED, UNHEARD, instant, now_ms, said
 from cli.files import whole
 from cli.numbers import number
 from cli.words import clean, say
-from dashboard.api.benchmark_answers import Wish, answers, bring
-from dashboard.api.parameters import ParameterError
+from dashboard.api.benchmark_answers import NOTHING, Wish, answers, tried
 from dashboard.run_numbers import RunNumbers
 from dashboard.sources import Sources
 from exchange.benchmarks import reading
@@ -33,7 +32,7 @@ USAGE = "name the result files: import FILE…"
 
 def main(settings: Settings, options: Mapping[str, Any]) -> int:
     """0 when all are imported; 1 when a file, the store or the collector says no, 2 where it is not clear to which run
-    one belongs, 3 when no collector has carried it out."""
+    one belongs, 3 when no collector has carried it out: the largest of them where several are not."""
     files = list(options.get("files") or ())
     try:
         wish = _wish(options)
@@ -46,18 +45,35 @@ def main(settings: Settings, options: Mapping[str, Any]) -> int:
         return said(error, FAILED)
     try:
         sources = Sources(store, Tail(store), now_ms)
-        told = [one for name in files for one in imported(sources, Path(name), wish)]
-    except ParameterError as error:
-        return said(error, REFUSED)
-    except (ValueError, StoreError) as error:
+        told = [one for name in files for one in _file(sources, Path(name), wish)]
+    except StoreError as error:
         return said(error, FAILED)
     finally:
         store.close()
+    shown = [one for one in told if one["error"] is None]
     if options.get("json"):
         print(json.dumps({"results": told}))
-    else:
-        say(*"\n\n".join(map(lines, told)).split("\n"))
+    elif shown:
+        say(*"\n\n".join(map(lines, shown)).split("\n"))
+    complaints(told)
     return max((status(one) for one in told), default=0)
+
+
+def _file(sources: Sources, path: Path, wish: Wish) -> list[dict[str, Any]]:
+    """The results of a file; of one that cannot be read, why. The others are imported all the same."""
+    try:
+        return imported(sources, path, wish)
+    except ValueError as error:
+        return [{"file": path.name, **NOTHING, "applied": 0, "error": str(error), "name": "", "result": None}]
+
+
+def complaints(told: Sequence[Mapping[str, Any]]) -> None:
+    """Say why results were not taken."""
+    for one in told:
+        if one["error"] is not None:
+            # A sentence of the collector's does not know of which file it is.
+            whose = f"{one['file']}: " if one.get("command") is not None and one["file"] else ""
+            said(f"{whose}{one['error']}", FAILED)
 
 
 def _wish(options: Mapping[str, Any]) -> Wish:
@@ -82,26 +98,24 @@ def imported(sources: Sources, path: Path, wish: Wish, but: Collection[str] = ()
 
 
 def _one(sources: Sources, numbers: RunNumbers, benchmark: Benchmark, wish: Wish) -> dict[str, Any]:
-    told, _ = bring(sources, numbers, benchmark, wish)
+    head = {"tool": benchmark.tool, "model": benchmark.model, "file": benchmark.file}
+    told, _ = tried(sources, numbers, benchmark, wish)
     run = None if told["run"] is None else sources.store.run(told["run"])
     beside = [] if run is None else [one for one in answers(sources, numbers, run) if one["key"] == benchmark.key]
-    head = {"tool": benchmark.tool, "model": benchmark.model, "file": benchmark.file}
     return {**head, **told, "name": "" if run is None else run.name, "result": beside[0] if beside else None}
 
 
 def status(told: Mapping[str, Any]) -> int:
     """How a result's import ended."""
-    if told["applied"] is None:
-        return UNHEARD
-    return 0 if told["error"] is None else FAILED
+    if told["error"] is not None:
+        return REFUSED if told["applied"] is None else FAILED
+    return UNHEARD if told["applied"] is None else 0
 
 
 def lines(told: Mapping[str, Any]) -> str:
     """A result as people read it: where it went, and both sides' numbers."""
     if told["applied"] is None:
         return f"{told['file']}: {told['why']}"
-    if told["error"] is not None:
-        return f"{told['file']}: {told['error']}"
     head = f"{clean(told['file'])}: run {told['run']} ({clean(told['name'])}), {told['how']}"
     result = told["result"]
     if result is None:

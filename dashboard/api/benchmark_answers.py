@@ -30,6 +30,8 @@ TIMELESS = "{}: it does not tell when it was measured; name its run, or keep it 
 APART_ON_REQUEST = "kept apart, as was asked"
 APART_WITHOUT = "kept apart: no run of its model has telemetry of its minutes"
 HELD = "{0}: it is there already, with run {1} ({2}); to lay it over another, move it (runs move {1} ID)"
+NOTHING: Mapping[str, Any] = {"command": None, "applied": None, "error": None, "run": None, "new": False, "how": ""}
+"""Told of a result that nobody was asked to take."""
 SEVERAL = "{}: it fits several runs, name one of them: {}"
 
 
@@ -97,6 +99,14 @@ def bring(sources: Sources, numbers: RunNumbers, benchmark: Benchmark, wish: Wis
     owners = sources.store.runs_with(PART + benchmark.key)
     how = (APART_ON_REQUEST if wish.apart else APART_WITHOUT) if found is None else found.how
     return {**told, "run": owners[-1] if owners else None, "new": found is None, "how": how}, status
+
+
+def tried(sources: Sources, numbers: RunNumbers, benchmark: Benchmark, wish: Wish) -> tuple[dict[str, Any], int]:
+    """The same of one of several: where it is not clear what is to become of it, the sentence is its `error`."""
+    try:
+        return bring(sources, numbers, benchmark, wish)
+    except ParameterError as error:
+        return {**NOTHING, "error": str(error)}, error.status
 
 
 def moved(sources: Sources, numbers: RunNumbers, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Blueprint, Response, request
 
 from dashboard.api import parameters
-from dashboard.api.benchmark_answers import Wish, answers, bring
+from dashboard.api.benchmark_answers import Wish, answers, bring, tried
 from dashboard.api.parameters import ParameterError
 from dashboard.api.routes import answer, arguments
 from dashboard.api.run_answers import known
@@ -29,7 +29,8 @@ def register(routes: Blueprint, sources: Sources, numbers: RunNumbers) -> None:
             found = reading.read(request.get_data(), given.get("name", "the file"))
         except ValueError as error:
             raise ParameterError(f"{error}.") from error
-        told = [bring(sources, numbers, one, wish) for one in found]
+        each = bring if len(found) == 1 else tried
+        told = [each(sources, numbers, one, wish) for one in found]
         return answer({"results": [one for one, _ in told]}, max(status for _, status in told))
 
     @routes.get("/runs/<int:number>/benchmarks")

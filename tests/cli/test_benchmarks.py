@@ -106,6 +106,38 @@ def test_what_cannot_be_imported(
     assert "Errno" not in said
 
 
+def test_a_bad_file_does_not_keep_the_others_out(collected: World, capsys: pytest.CaptureFixture[str]) -> None:
+    put("broken.json", b"{")
+    put("timeless.csv", b"model,test_name,t_s_mean,t_s_std\nm,tg32,1,1\n")
+    put("bench.json", packed(result()))
+    assert call(collected, "import", "broken.json", "timeless.csv", "bench.json", "missing.json") == 2
+    out, err = capsys.readouterr()
+    assert out.startswith("bench.json: run 1 (Kimi-K3 #1), ")
+    assert [line.partition(":")[0].partition(",")[0] for line in err.splitlines()] == [
+        "broken.json",
+        "timeless.csv",
+        "missing.json cannot be read",
+    ]
+    assert call(collected, "import", "broken.json", "bench.json", "--json") == 1
+    told = json.loads(capsys.readouterr().out)["results"]
+    assert [(one["file"], one["run"], one["error"] is None) for one in told] == [
+        ("broken.json", None, False),
+        ("bench.json", 1, True),
+    ]
+
+
+def test_of_a_file_of_several_results_each_is_told(collected: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """The second is refused, since another run has it: the first and the third are imported."""
+    put("one.json", packed(results.vllm(total_output_tokens=1)))
+    assert call(collected, "import", "one.json", "--apart") == 0
+    capsys.readouterr()
+    put("all.jsonl", b"\n".join(packed(results.vllm(total_output_tokens=count)) for count in (2, 1, 3)))
+    assert call(collected, "import", "all.jsonl", "--run", "1") == 2
+    out, err = capsys.readouterr()
+    assert out.count("all.jsonl: run 1 (Kimi-K3 #1)") == 2
+    assert "it is there already, with run 3" in err
+
+
 def test_without_a_collector(world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_answers, "WAIT_S", 0.05)
     assert call(world, "import", put("bench.json", packed(result()))) == 3
@@ -115,6 +147,11 @@ def test_without_a_collector(world: World, capsys: pytest.CaptureFixture[str], m
     assert call(world, "bench", "--deployment", "Kimi-K3", "--", "true") == 3
     assert world.writer.pending_commands() == [], "no collector that comes later begins a run for it"
     assert call(world, "import", "bench.json", "--store", "nowhere/none.db") == 1
+
+
+def put_folder(name: str) -> str:
+    Path(name).parent.mkdir()
+    return put(name, b"no program")
 
 
 def script(text: str) -> list[str]:
@@ -180,8 +217,19 @@ def test_bench_says_what_it_cannot_begin(collected: World, capsys: pytest.Captur
     assert "name the command: bench -- vllm bench serve" in capsys.readouterr().err
     assert call(collected, "bench", "--deployment", "none", "--", "true") == 2
     assert "there is no deployment “none”, known are: Kimi-K3" in capsys.readouterr().err
-    assert call(collected, "bench", "--", "no-such-command") == 127
-    assert "no-such-command: there is no such command" in capsys.readouterr().err
+    for name in ("no-such-command", "/bin/no-such-command"):
+        assert call(collected, "bench", "--name", "x", "--", name) == 127
+        assert f"{name}: there is no such command" in capsys.readouterr().err
+    assert call(collected, "bench", "--", put_folder("here/notes.txt")) == 126
+    assert "here/notes.txt: it cannot be executed" in capsys.readouterr().err
+    kept = open_store(collected.url, writer=False, now_ms=0)
+    assert [(one.id, one.live) for one in kept.runs()] == [(1, False)], "none was begun"
+    kept.close()
+
+
+def test_bench_says_that_there_is_no_result(collected: World, capfd: pytest.CaptureFixture[str]) -> None:
+    assert call(collected, "bench", "--", "true") == 0
+    assert bench.NO_RESULT in capfd.readouterr().err
 
 
 def test_the_commands_own_flags_are_its_own(collected: World, capfd: pytest.CaptureFixture[str]) -> None:

@@ -272,6 +272,18 @@ def test_people_are_asked_where_two_runs_fit(web: Web) -> None:
     assert (told["run"], told["how"]) == (3, "named by hand")
 
 
+def test_one_of_several_results_that_is_refused_keeps_none_out(web: Web) -> None:
+    first, second, third = (packed(results.vllm(total_output_tokens=count)) for count in (1, 2, 3))
+    with collecting(web.world):
+        send(web, second, "&apart=1")
+        told = send(web, b"\n".join((first, second, third)), "&run=1", 409)["results"]
+    assert [(one["run"], (one["error"] or "").partition(",")[0]) for one in told] == [
+        (1, ""),
+        (None, "bench.json: it is there already"),
+        (1, ""),
+    ]
+
+
 def test_a_result_without_a_time_wants_a_run(web: Web) -> None:
     data = b"model,test_name,t_s_mean,t_s_std\norg/Kimi-K3,tg32,20,1\n"
     assert "does not tell when it was measured" in send(web, data, status=409)["error"]
