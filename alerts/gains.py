@@ -52,7 +52,8 @@ def clocks(series: Sequence[Series]) -> Clocks:
 
 
 class Plain:
-    """The series of a frame that have every sample, without gap and restart, and what they gained.
+    """The series of a frame that have every sample from their target's first one in it on, without gap and restart, and
+    what they gained.
 
     rows: bool[series].
     """
@@ -60,23 +61,26 @@ class Plain:
     def __init__(self, frame: Frame, clocks: Clocks) -> None:
         self._values, self._of = frame.values, clocks.of
         self._at, self._gap_ms = frame.at_ms[clocks.first], frame.gap_ms[clocks.first]
-        self.rows: Bools = np.zeros(len(frame.series), dtype=bool)
-        if len(frame.ticks) > 1:
-            steps = np.diff(self._at, axis=1)
-            steady = np.asarray(((steps > 0) & (steps <= self._gap_ms[:, np.newaxis])).all(axis=1))
-            with np.errstate(invalid="ignore"):  # a sum is unknown where one number is; and of two infinite ones
-                self.rows = steady[self._of] & ~np.isnan(frame.values.sum(axis=1))
-            if frame.breaks.any():
-                self.rows &= ~np.asarray(frame.breaks.any(axis=1))
+        read = ~np.isnan(self._at)
+        self._first = read.argmax(axis=1) if len(frame.ticks) else np.zeros(len(read), dtype=np.intp)
+        steps = np.diff(self._at, axis=1)
+        steady = (steps > 0) & (steps <= self._gap_ms[:, np.newaxis])
+        early = np.arange(steps.shape[1]) < self._first[:, np.newaxis]
+        plain = (steady | early).all(axis=1) & (self._first < len(frame.ticks) - 1) & read.any(axis=1)
+        missing = np.isnan(frame.values).sum(axis=1)
+        self.rows: Bools = plain[self._of] & (missing == self._first[self._of])
+        if frame.breaks.any():
+            self.rows &= ~np.asarray(frame.breaks.any(axis=1))
 
     def gained(self, rows: Places, window_ms: float, *, whole: bool) -> Floats:
         """Increase of plain rows, as `newest.increase` (whole) or `newest.total` has it: float64[row]."""
         at, end = self._at, self._at[:, -1]
-        windows = np.full(len(at), window_ms) if whole else np.minimum(window_ms, end - at[:, 0])
+        begun = at[np.arange(len(at)), self._first]
+        windows = np.full(len(at), window_ms) if whole else np.minimum(window_ms, end - begun)
         start = end - windows
-        left = (at <= start[:, np.newaxis]).sum(axis=1) - 1
-        usable = left >= 0
-        left = np.maximum(left, 0)
+        before = (at <= start[:, np.newaxis]).sum(axis=1)
+        usable = before > 0
+        left = self._first + np.maximum(before - 1, 0)
         right = np.minimum(left + 1, at.shape[1] - 1)
         target = np.arange(len(at))
         step = at[target, right] - at[target, left]

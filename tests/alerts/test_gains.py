@@ -86,7 +86,7 @@ def test_of_what_is_read_more_rarely_than_the_window_is_long_nothing_is_known() 
 def test_what_is_amiss_is_not_plain_and_its_neighbours_are() -> None:
     rows = [RISING, [*RISING[:3], NAN, *RISING[4:]], RISING, [INF, *RISING[:6], -INF], RISING, RISING]
     of = frame(rows)
-    assert plain(of).rows.tolist() == [True, False, True, False, True, True]
+    assert plain(of).rows.tolist() == [True, False, True, True, True, True]
     broken = np.zeros((6, 8), dtype=bool)
     broken[4, 5] = True
     assert plain(frame([RISING] * 6, breaks=broken)).rows.tolist() == [True, True, True, True, False, True]
@@ -102,6 +102,27 @@ def test_a_gap_and_a_clock_set_back_are_amiss_for_all_of_a_target(column: int, m
     if ms == 5499.0:
         of.at_ms[2:, 3] = START_MS + 2999.0  # as far before it as a gap is long
     assert plain(of).rows.tolist() == [True, True, is_plain, is_plain]
+
+
+def test_a_target_that_was_read_later_first_is_plain_from_then_on() -> None:
+    """So it is while another is silent, whose last reading is far before."""
+    of = frame([RISING, SQUARES] * 3)
+    of.at_ms[2:4, :3], of.values[2:4, :3] = NAN, NAN
+    of.at_ms[4:, 1:], of.values[4:, 1:] = NAN, NAN
+    assert plain(of).rows.tolist() == [True] * 4 + [False] * 2
+    rows = np.arange(6)
+    newest = [
+        Newest(of, Memory(), 0).gained(rows, window, whole=whole) for window, whole in ((3500, True), (9000, False))
+    ]
+    np.testing.assert_array_equal(newest[0], [35.0, 49.0 - 12.5, 35.0, 49.0 - 12.5, NAN, NAN])
+    np.testing.assert_array_equal(newest[1], [70.0, 49.0, 40.0, 49.0 - 9.0, NAN, NAN])
+    assert np.isnan(Newest(of, Memory(), 0).gained(rows, 4001, whole=True)).tolist() == [False] * 2 + [True] * 4
+    of.values[2, 3] = NAN
+    assert plain(of).rows.tolist() == [True, True, False, True, False, False], (
+        "a series that came later than its target"
+    )
+    of.at_ms[2:4, :7], of.values[2:4, :7] = NAN, NAN
+    assert plain(of).rows.tolist() == [True] * 2 + [False] * 4, "a single sample"
 
 
 def test_a_single_sample_tells_no_gain() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 from pipeline.config import TargetConfig, TargetKind
 from pipeline.evidence import LOADING_MS, Evidence
+from pipeline.targets import Target
 from pipeline.window import Window
 from telemetry.catalog import gpu, host
 from telemetry.model import Series
@@ -60,6 +62,38 @@ def node_page(gib: float) -> bytes:
     return f'{name}{{gpu="0"}} {gib * GIB}\ntachograph_{host.CPU_CORES.name} 20\n'.encode()
 
 
+Happens = Callable[[int, dict[str, bytes], Target], list[int]]
+
+
+def played(path: Path, seconds: int, happens: Happens) -> TargetState:
+    """What an engine is after so many seconds beside a node. happens: told the second, what the two show and the node,
+    it says which of them go away then, by number."""
+    shown = {"engine": ENGINE, "node": node_page(50)}
+
+    def answer(where: str) -> tuple[int, bytes]:
+        key = where.strip("/").split("/")[0]
+        return (200, shown[key]) if key in shown else (404, b"")
+
+    async def story(url: str) -> TargetState:
+        engine = TargetConfig("head", f"{url}/engine", TargetKind.ENGINE)
+        bench = Bench(path / "store.db", [engine, TargetConfig("n1", f"{url}/node", TargetKind.NODE)])
+        sampler, store = bench.open()
+        for second in range(1, seconds):
+            bench.clock.now_s = second
+            for gone in happens(second, shown, sampler.targets[1]):
+                await sampler.targets[gone]._client.close()
+                sampler.targets[gone]._client.url = closed
+            await sampler.tick(second)
+        await sampler.finish()
+        store.close()
+        return sampler.targets[0].health.verdict.state
+
+    with serving(answer) as left:
+        closed = f"{left}/metrics"
+    with serving(answer) as url:
+        return asyncio.run(story(url))
+
+
 @pytest.mark.parametrize(
     ("node", "state"),
     [
@@ -70,37 +104,15 @@ def node_page(gib: float) -> bytes:
     ],
 )
 def test_an_idle_engine_goes_away(tmp_path: Path, node: str, state: TargetState) -> None:
-    shown = {"engine": ENGINE, "node": node_page(50)}
+    def happens(second: int, shown: dict[str, bytes], machine: Target) -> list[int]:
+        if second >= 3 and node == "filling":
+            shown["node"] = node_page(50 + second)
+        if second == 4 and node in ("lost", "goodbye"):
+            machine.note(goodbye=node == "goodbye")
+            return [1]
+        return [0] if second == 3 else []
 
-    def answer(where: str) -> tuple[int, bytes]:
-        key = where.strip("/").split("/")[0]
-        return (200, shown[key]) if key in shown else (404, b"")
-
-    async def story(url: str) -> TargetState:
-        engine = TargetConfig("head", f"{url}/engine", TargetKind.ENGINE)
-        bench = Bench(tmp_path / "store.db", [engine, TargetConfig("n1", f"{url}/node", TargetKind.NODE)])
-        sampler, store = bench.open()
-        head, machine = sampler.targets
-        for second in range(1, 30):
-            bench.clock.now_s = second
-            if second == 3:
-                await head._client.close()
-                head._client.url = closed
-            if second >= 3 and node == "filling":
-                shown["node"] = node_page(50 + second)
-            if second == 4 and node in ("lost", "goodbye"):
-                machine.note(goodbye=node == "goodbye")
-                await machine._client.close()
-                machine._client.url = closed
-            await sampler.tick(second)
-        await sampler.finish()
-        store.close()
-        return head.health.verdict.state
-
-    with serving(answer) as gone:
-        closed = f"{gone}/metrics"
-    with serving(answer) as url:
-        assert asyncio.run(story(url)) is state
+    assert played(tmp_path, 30, happens) is state
 
 
 @pytest.mark.parametrize(
@@ -112,27 +124,8 @@ def test_an_engine_that_was_stopped_stays_so_when_a_node_is_lost(
     tmp_path: Path, seconds: int, lost_at: int, state: TargetState
 ) -> None:
     """Within a minute the loss may be why it went."""
-    shown = {"engine": ENGINE, "node": node_page(50)}
 
-    def answer(where: str) -> tuple[int, bytes]:
-        key = where.strip("/").split("/")[0]
-        return (200, shown[key]) if key in shown else (404, b"")
+    def happens(second: int, _shown: dict[str, bytes], _machine: Target) -> list[int]:
+        return [gone for gone, when in enumerate((3, lost_at)) if when == second]
 
-    async def story(url: str) -> TargetState:
-        engine = TargetConfig("head", f"{url}/engine", TargetKind.ENGINE)
-        bench = Bench(tmp_path / "store.db", [engine, TargetConfig("n1", f"{url}/node", TargetKind.NODE)])
-        sampler, store = bench.open()
-        for second in range(1, seconds + 10):
-            bench.clock.now_s = second
-            for gone in [place for place, when in enumerate((3, lost_at)) if when == second]:
-                await sampler.targets[gone]._client.close()
-                sampler.targets[gone]._client.url = closed
-            await sampler.tick(second)
-        await sampler.finish()
-        store.close()
-        return sampler.targets[0].health.verdict.state
-
-    with serving(answer) as gone:
-        closed = f"{gone}/metrics"
-    with serving(answer) as url:
-        assert asyncio.run(story(url)) is state
+    assert played(tmp_path, seconds + 10, happens) is state
