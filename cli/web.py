@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import os
 
-from cli import configs, tokens
+from cli import configs, hub, tokens
+from cli.console import FAILED, said
 from dashboard.server import run
-from settings import Settings, state_directory
+from settings import Settings, SettingsError, state_directory
 
 
 def main(settings: Settings) -> int:
-    """The web process's exit status."""
+    """The web process's exit status; 1, at once and with a sentence, where its address is taken."""
+    try:
+        hub.free_port(settings.host, settings.port)
+    except SettingsError as error:
+        # Not as wrong settings: that of a supervisor starts anew, since what holds the address may be its own last.
+        return said("\n".join(error.problems), FAILED)
     configs.make_store_directory(settings.store)
     token, made = tokens.web_token(tokens.web_token_file(settings, state_directory(os.environ)))
     if made:

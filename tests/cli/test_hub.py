@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cli import hub
+from cli import hub, web
 from cli.supervisor import Child
 from settings import Settings, SettingsError
 
@@ -47,6 +47,14 @@ def test_a_port_that_is_taken_is_said_at_once(tmp_path: Path) -> None:
         with pytest.raises(SettingsError, match=rf"port: 127\.0\.0\.1:{port} is wrong, expected an address nobody"):
             hub.prepare(Settings(store=store(tmp_path), port=port))
     assert hub.free_port("127.0.0.1", port) == port
+
+
+def test_the_web_page_alone_says_it_in_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert web.main(Settings(store=store(tmp_path), port=port)) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"port: 127.0.0.1:{port} is wrong, expected an address nobody listens on")
 
 
 def test_an_address_of_nobody_here() -> None:
