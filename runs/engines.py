@@ -103,7 +103,7 @@ class Engines:
         self.streams.add(piece, away, extent)
         near = windows(tokens, max(extent.start_ms, piece.low_ms - LEAD_MS), extent.end_ms)
         self.rates.add(piece, away, near)
-        self.decoding.add(piece, away, near)
+        self.decoding.add(piece, away, near, extent.start_ms)
         longest = max(frame.gap_ms.tolist(), default=0.0)
         self.interval_s = max(self.interval_s, longest / NOMINAL_PER_GAP / 1000.0)
         for name, mean in self.reported.items():

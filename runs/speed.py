@@ -65,7 +65,10 @@ LEFT_OUT = Number(
     "Output tokens that came in gaps or over restarts: nobody knows how fast, so they are in no mean while decoding.",
 )
 DECODING = Number(
-    "decoding_seconds", "Time decoding", Unit.SECONDS, "Length of the active windows together, without gaps."
+    "decoding_seconds",
+    "Time decoding",
+    Unit.SECONDS,
+    "Length of the active windows together, as far as they lie in the stretch, without gaps.",
 )
 LENGTH = Number("seconds", "Length", Unit.SECONDS, "From the start to the end of the stretch.")
 PREFILL_THROUGHPUT = Number(
@@ -119,7 +122,7 @@ def _decode(stretch: Stretch) -> list[Entry]:
         _stream(stretch),
         LEFT_OUT.entry(_left_out(stretch) if tokens == tokens else None, note=hidden, why=silent),
         DECODING.entry(
-            seconds if tokens == tokens else None,
+            seconds - stretch.engines.decoding.early_s if tokens == tokens else None,
             count=len(stretch.windows),
             note=hidden if seconds > 0 else "",
             why=silent,

@@ -139,6 +139,19 @@ def test_a_window_that_touches_a_gap_is_no_candidate() -> None:
     assert (left.value, left.note, spent.value, spent.note) == (180, said, 24, said)
 
 
+def test_no_stretch_decodes_for_longer_than_it_lasts() -> None:
+    """Read every 2 s, 20 a second all along; what begins between two readings counts from the first of them."""
+    world = World(121, {TOKENS: ramp((120, 20))}, unread={"head": range(1, 121, 2)})
+    found = world.summary(61, 103)
+    assert value(found, "speed.decode_mean") == pytest.approx(20)
+    assert value(found, "requests.output") == 840
+    assert value(found, "speed.decode_left_out") == 0
+    assert value(found, "speed.decoding_seconds") == 41
+    assert value(world.summary(60, 100), "speed.decoding_seconds") == 40
+    both = [value(world.summary(*half), "speed.decoding_seconds") for half in ((0, 61), (61, 120))]
+    assert both == [60, 59]
+
+
 def test_a_long_gap_is_no_decoding() -> None:
     """20 a second, but for 287 s in which nobody looked and next to nothing was made; a pause, then 20 again."""
     line = [*ramp((100, 20), (287, 1), (100, 20), (30, 0), (50, 20))]
