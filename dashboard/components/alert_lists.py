@@ -91,8 +91,8 @@ def card(
         ],
         className="alert-head",
     )
-    parts: list[Content] = [head, html.P(alert["message"], className="alert-message")]
-    if doubt := words.doubt(alert):
+    parts: list[Content] = [head, words.message(alert)]
+    if doubt := words.doubt(alert, rule):
         parts.append(html.P(doubt, className="note doubt"))
     parts += words.first(rule)
     parts += [words.hidden(silence)] if silence is not None else []

@@ -8,6 +8,7 @@ from typing import Any
 from dash import dcc, html
 from dash.development.base_component import Component
 
+from alerts.units import seconds_of
 from dashboard import alert_steps
 from dashboard.components.table import Content
 from dashboard.layout.shell import MARKS
@@ -24,7 +25,7 @@ STATES = {
     "resolved": "over",
 }
 NOT_KNOWN = "Not known any more; it counts as going on."
-BETWEEN = "It no longer holds, and its end has not come either; it counts as going on."
+BETWEEN = "No longer beyond its limit, but not well yet"
 CONDITIONS = {
     "holds": "holds now",
     "ending": "well again, for now",
@@ -54,9 +55,16 @@ def link(alert: Answer) -> Component:
     return dcc.Link(alert["title"], href=f"/alerts/{alert['id']}")
 
 
-def sure(alert: Answer) -> tuple[str, str]:
+def message(alert: Answer) -> Component:
+    """The sentence of when it fired, marked as that: what it says of numbers and for how long is of then."""
+    return html.P(
+        [html.Span("When it fired ", className="label"), html.Span(alert["message"])], className="alert-message"
+    )
+
+
+def sure(alert: Answer, rule: Answer | None = None) -> tuple[str, str]:
     """(in a word, in a sentence): whether its condition holds now, and what the rule went without."""
-    return _now(alert), " ".join(part for part in (_why(alert), read(alert["values"])) if part)
+    return _now(alert), " ".join(part for part in (_why(alert, rule), read(alert["values"])) if part)
 
 
 def _now(alert: Answer) -> str:
@@ -65,22 +73,26 @@ def _now(alert: Answer) -> str:
     return CONDITIONS.get(alert["condition"], "fired")
 
 
-def _why(alert: Answer) -> str:
+def _why(alert: Answer, rule: Answer | None) -> str:
     if alert["ended"] is not None:
         return f"Ended because {alert['why_ended']}." if alert["why_ended"] else ""
-    return doubt(alert)
+    return doubt(alert, rule)
 
 
-def doubt(alert: Answer) -> str:
-    """Why an alert goes on though its condition is not known to hold; "" where it is, or where it is over."""
+def doubt(alert: Answer, rule: Answer | None = None) -> str:
+    """Why an alert goes on though its condition is not known to hold; "" where it is, or where it is over. rule: its
+    own, None where it is gone."""
     if alert["condition"] == "unknown":
         return NOT_KNOWN
+    lasted = formatting.span(seconds_of(rule["clear_for"])) if rule is not None else ""
     if alert["condition"] == "between":
-        return BETWEEN
-    if alert["condition"] == "ending" and alert["ends_in_s"] is not None:
+        held = f" has held for {lasted}" if rule is not None and seconds_of(rule["clear_for"]) else " holds"
         return (
-            f"Well again; it is over when that has lasted for {formatting.text(alert['ends_in_s'], Unit.SECONDS)} more."
+            f"{BETWEEN}; it ends when “{rule['clear']}”{held}." if rule is not None and rule["clear"] else f"{BETWEEN}."
         )
+    if alert["condition"] == "ending" and alert["ends_in_s"] is not None:
+        left = formatting.span(alert["ends_in_s"])
+        return f"Well again; it ends when that has lasted {f'{lasted} ({left} to go)' if lasted else f'{left} more'}."
     return ""
 
 

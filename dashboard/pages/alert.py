@@ -40,7 +40,7 @@ def body(answer: Answer | None, now_ms: int) -> tuple[list[Component], int]:
         ],
         className="page-head alert-head",
     )
-    parts: list[Content] = [html.P(alert["message"], className="alert-message"), cells(answer, now_ms)]
+    parts: list[Content] = [words.message(alert), cells(answer, now_ms)]
     parts += words.first(answer["rule"], whole=True)
     parts += reasons(answer)
     doing = [lists.doing(alert, now_ms)] if alert["ended"] is None else []
@@ -56,7 +56,7 @@ def body(answer: Answer | None, now_ms: int) -> tuple[list[Component], int]:
 def cells(answer: Answer, now_ms: int) -> Component:
     """Since when, where, how sure: one glance each."""
     alert = answer["alert"]
-    short, sentence = words.sure(alert)
+    short, sentence = words.sure(alert, answer["rule"])
     until: list[Content] = [" – ", words.instant(alert["ended"])] if alert["ended"] is not None else []
     since = words.instant(alert["began"])
     found = (

@@ -101,7 +101,7 @@ def test_alerts_are_counted_by_cause() -> None:
 
 def test_a_card_says_since_when_and_how_it_stands() -> None:
     fresh = lists.card(alert(1), (), NOW)
-    assert text(fresh) == "▲ GPU hot 1 warning for 5m 10s , since message 1"
+    assert text(fresh) == "▲ GPU hot 1 warning for 5m 10s , since When it fired message 1"
     instants = [attribute(one, "data-instant") for one in walk(fresh) if one.to_plotly_json()["type"] == "Time"]
     assert instants == [str(NOW - 310_000)]
     assert (attribute(fresh, "data-severity"), attribute(fresh, "data-state")) == ("warning", "firing")
@@ -130,11 +130,18 @@ def test_what_is_not_known_any_more_goes_on_and_says_so() -> None:
 
 def test_what_is_well_again_says_when_it_is_over() -> None:
     ending = alert(1, condition="ending", ends_in_s=41.0)
-    assert "Well again; it is over when that has lasted for 41.0 s more." in text(lists.card(ending, (), NOW))
+    assert "Well again; it ends when that has lasted 41 s more." in text(lists.card(ending, (), NOW)), "a rule is gone"
+    assert "Well again; it ends when that has lasted 30 s (41 s to go)." in text(lists.card(ending, (), NOW, RULE))
     assert alert_words.sure(ending)[0] == "well again, for now"
     assert alert_words.doubt(alert(1, condition="ending", ends_in_s=None)) == "", "a rule that is gone"
     between = alert(1, condition="between")
-    assert alert_words.BETWEEN in text(lists.card(between, (), NOW))
+    said = "No longer beyond its limit, but not well yet"
+    assert f"{said}." in text(lists.card(between, (), NOW))
+    assert f"{said}." in text(lists.card(between, (), NOW, RULE)), "a rule without an end of its own"
+    cool = {**RULE, "clear": "gpu_temperature_celsius < 82 °C"}
+    expected = f"{said}; it ends when “gpu_temperature_celsius < 82 °C”"
+    assert f"{expected} has held for 30 s." in text(lists.card(between, (), NOW, cool))
+    assert f"{expected} holds." in text(lists.card(between, (), NOW, {**cool, "clear_for": "0s"}))
     assert alert_words.doubt(alert(1)) == ""
 
 

@@ -34,7 +34,9 @@ def test_an_alerts_own_page_says_what_since_when_how_sure_and_what_to_do_first()
     content, status = alert_page.body(own(alert(1, values=READ)), NOW)
     assert status == 200
     words = text(content)
-    assert words.startswith("▲ GPU hot 1 warning fires message 1 For 5m 10s since Where spark-01, GPU 0 Kimi-K3")
+    assert words.startswith(
+        "▲ GPU hot 1 warning fires When it fired message 1 For 5m 10s since Where spark-01, GPU 0 Kimi-K3"
+    )
     assert "How sure holds now Went without cap." in words
     step = alert_steps.steps()["gpu_hot"]
     assert f"First {step.first} Means {step.means} Not this {step.other}" in words

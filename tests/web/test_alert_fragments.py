@@ -70,7 +70,7 @@ def test_rules(web: Web) -> None:
 
 def test_one_alert(web: Web) -> None:
     told = words(fragment(web, "alert?number=2"))
-    assert told.startswith("▲ gpu_hot warning fires because of another gpu_hot 2")
+    assert told.startswith("▲ gpu_hot warning fires because of another When it fired gpu_hot 2")
     assert "Where spark-01, GPU 0 Kimi-K3" in told
     assert "Follows from node_silent : node_silent 1" in told
     assert "GPU temperature 88.0 °C" in words(fragment(web, "alert-more?number=2"))
