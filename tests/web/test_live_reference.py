@@ -219,3 +219,43 @@ def test_history_is_asked_for_six_hours_back_and_no_further(make_world: MakeWorl
     world.run(111, 120)
     web.step()
     assert min(web.process.follower._builder.baselines.kept) == tick(90) - 23 * SHOWN_MS
+
+
+def test_what_was_before_an_old_fault_is_kept_for_as_long_as_that_lasts(
+    make_world: MakeWorld, make_web: MakeWeb
+) -> None:
+    world = make_world()
+    world.run(0, 100)
+    web = make_web(world)
+    web.step()
+    began = -7 * 3600
+    straggling(world, began)
+    kept = web.process.follower._builder.baselines.kept
+    kept[tick(began)] = Stretch(tick(began), 40.0, {"running": 3.0, "step_time": 0.05})
+    for last in (110, 120):
+        world.run(last - 9, last)
+        found = told(web)
+    assert found == (
+        "50.0 ms",
+        "Straggler spark-03: step time ▲ +200 %",
+        "Compared with 15 minutes that ended 7 h ago, with 3 running, before Straggler began",
+    )
+
+
+def test_a_faster_stretch_at_another_concurrency_says_nothing(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    world = make_world()
+    world.run(0, 100)
+    web = make_web(world)
+    web.step()
+    kept = web.process.follower._builder.baselines.kept
+    kept[tick(0) - SHOWN_MS] = Stretch(tick(0) - SHOWN_MS, 99.0, {"running": 12.0, "step_time": 0.05})
+    world.run(101, 110)
+    assert told(web) == ("150 ms", "as usual", LAST_MINUTES)
+
+
+def test_a_fault_explains_nothing_that_is_faster(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    def change(world: World) -> None:
+        world.set(HEAD, ITL_SUM, slower(0.75, 0.5))
+        world.set("spark-02", gpu.GPU_POWER, constant(30.0))
+
+    assert card(make_world, make_web, change)[1] == ["step time ▼ −50.0 %", "", "ok", ""]

@@ -107,3 +107,15 @@ def test_a_minute_of_decoding_is_a_minute_at_any_interval(
     play(world, 5, count + 1)
     rows = {row["key"]: row for row in make_web(world).step()["why"]}
     assert rows["step_time"]["baseline"] == told
+
+
+def test_between_two_readings_of_the_nodes_three_are_looked_at(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    """Nodes every fifteen seconds, the engine every second: the last reading of a node is fourteen seconds old."""
+    world = make_world()
+    slow(world, 15, *(f"spark-{place:02}" for place in range(1, 5)))
+    hot(world, 0)
+    for name in [name for name in world.rows if name != HEAD]:
+        for number in range(0, 75, 15):
+            world.away(name, number + 1, number + 14)
+    world.run(0, 74)
+    assert "spark-02 is throttling" in make_web(world).step()["sentence"]["text"]
