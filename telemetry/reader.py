@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -30,6 +30,9 @@ CACHED = 400_000
 """Samples that are worked on at once: they, and what comes in between, stay in the processor's cache."""
 TOGETHER = 4
 """So many times CELLS are read at once where they are put together piece by piece: packed, they take an eighth."""
+LOOKING_BACK = 2
+"""So many times CELLS are read at once where each piece looks back: the hour before it is unpacked as a whole, and is a
+third of all where pieces have two hours. More would take memory that the web process does not have."""
 LEADS = 4
 """A slice is so many times as long as what is read before it."""
 SHORT_MS = 2 * HOUR_MS
@@ -127,7 +130,8 @@ def _dear(query: Query, found: Summaries) -> bool:
 def _length(query: Query, found: Summaries) -> int:
     """Length of a slice; an hour where nothing is known of what there is."""
     busiest = max(hours.cells(found).tolist(), default=0.0)
-    length = int(CELLS / busiest * HOUR_MS) if busiest > 0 else HOUR_MS
+    cells = CELLS * LOOKING_BACK if query.lead_ms else CELLS
+    length = int(cells / busiest * HOUR_MS) if busiest > 0 else HOUR_MS
     return max(length, LEADS * query.lead_ms)
 
 
@@ -265,13 +269,20 @@ def _blocks(
     standing: dict[Series, float] = _begin(query, source) if counted and len(ranges) > 1 else {}
     for start, end in ranges:
         asked = replace(query, start_ms=start, end_ms=end)
-        frame = source.frame(query.stored(), start - query.lead_ms, end, query.sources())
-        for piece, own in _pieces(asked, frame, bins, None if counted else cells):
-            block = evaluate(piece, own, standing)
-            if len(block.ticks):
-                yield piece.start_ms, block
-        if counted and len(ranges) > 1:
-            standing = standing | _newest(query, frame)
+        standing |= yield from _evaluated(asked, source, bins, None if counted else cells, standing)
+
+
+def _evaluated(
+    query: Query, source: Source, bins: Bins | None, cells: int | None, standing: Mapping[Series, float]
+) -> Generator[tuple[int, Block], None, dict[Series, float]]:
+    """(start, block) of each piece of a range, which is let go of before the next one is read; in the end where members
+    of a total of counters stand behind it."""
+    frame = source.frame(query.stored(), query.start_ms - query.lead_ms, query.end_ms, query.sources())
+    for piece, own in _pieces(query, frame, bins, cells):
+        block = evaluate(piece, own, standing)
+        if len(block.ticks):
+            yield piece.start_ms, block
+    return _newest(query, frame) if _is_counted(query) else {}
 
 
 def _is_counted(query: Query) -> bool:

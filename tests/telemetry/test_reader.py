@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,6 +13,7 @@ import pytest
 
 from telemetry import far, hours, near, reader
 from telemetry.catalog import engine, gpu, ratios
+from telemetry.frame import Floats, Frame
 from telemetry.model import Metric, Ratio, Series, part
 from telemetry.query import Line, Query
 from telemetry.summary import HOUR_MS, Summaries
@@ -366,3 +368,33 @@ def test_slices_without_samples_are_left_out(metric: Metric | Ratio, more: dict[
     bounds = [(FIRST_MS + hour * HOUR_MS, FIRST_MS + hour * HOUR_MS + HOUR_MS - 1) for hour in range(4)]
     pieces = list(reader.stream(query, source, bounds))
     assert [(piece[0].t_ms - FIRST_MS).tolist() for piece in pieces] == [[0, 10_000], [7_300_000]]
+
+
+class LetGo(Memory):
+    """Sees that of what it hands over nothing is left when it is asked for more."""
+
+    def __init__(self, *args: object, **more: object) -> None:
+        super().__init__(*args, **more)  # type: ignore[arg-type]
+        self.given: list[weakref.ref[Floats]] = []
+
+    def frame(
+        self, metrics: Collection[str], start_ms: int, end_ms: int, targets: Collection[str] | None = None
+    ) -> Frame:
+        assert [one() for one in self.given if one() is not None] == []
+        found = super().frame(metrics, start_ms, end_ms, targets)
+        self.given += [weakref.ref(found.values), weakref.ref(found.at_ms)]
+        return found
+
+
+def test_a_piece_that_looks_back_is_twice_as_long_and_let_go_of_before_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(reader, "CELLS", 2 * PER_HOUR + 9)
+    samples = frame({TOKENS: linear(5.0, 12 * PER_HOUR)})
+    source = LetGo(samples)
+    query = question(engine.GENERATION_TOKENS, 0, 11, width_ms=None, points=60, rate=True)
+    found = reader.read(query, source)
+    starts = [start + query.lead_ms for start, _ in source.read]
+    assert starts == [FIRST_MS + hour * HOUR_MS for hour in (0, 3, 7, 11)], "cut at multiples of four hours"
+    same(found.lines, near.answer(query, samples, 10_000))
+    assert [start for start, _ in reader.slices(query, source)] == starts
