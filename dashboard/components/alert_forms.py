@@ -7,6 +7,7 @@ from html import escape
 from typing import Any
 
 from alerts.places import PLACES
+from dashboard import alert_steps
 from dashboard.components.run_forms import entry, fixed
 from dashboard.layout.static import Raw
 
@@ -123,12 +124,18 @@ def edit(rule: Answer) -> Raw:
         choice("table.severity", "Severity", [(name, name) for name in SEVERITIES], rule["severity"]),
         entry("table.channels", "Told", ", ".join(rule["channels"]), "every channel", "list"),
         _wide("table.message", "Sentence", rule["message"], "made of what was read"),
-        _wide("table.text", "What it means, and what to do first", rule["text"]),
+        _wide("table.text", "What it means, and what to do first", rule["text"], _paragraph(rule)),
         button="Save",
         flag="changed",
         class_name="typed rule-form",
         after=REPLAY,
     )
+
+
+def _paragraph(rule: Answer) -> str:
+    """What is told of a rule where nobody has written a text for it: its paragraph of the runbook."""
+    step = alert_steps.of_rule(rule["name"], rule["origins"])
+    return "" if step is None else f"{step.means} {step.first}"
 
 
 EXAMPLE = "gpu_temperature_celsius > 80 °C and gpu_power_watts < 20 W"

@@ -9,7 +9,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.components import alert_forms as forms
-from dashboard.components.alert_words import Answer, instant, mark, runbook
+from dashboard.components.alert_words import Answer, first, instant, mark
 from dashboard.components.table import Row, pairs, table
 
 ORIGINS = {"default": "as delivered", "file": "from tachograph.toml", "page": "changed here"}
@@ -36,10 +36,9 @@ def rule(one: Answer, channels: Sequence[str] = ()) -> Component:
     return html.Details(
         [
             summary,
-            *([html.P(one["text"], className="note")] if one["text"] else []),
+            *first(one, whole=True),
             *([html.P(f"Nothing is known of it: {one['unknown']}.", className="note doubt")] if one["unknown"] else []),
             *([html.P(f"It {one['fault']}", className="reason critical")] if one["fault"] else []),
-            *([html.P(runbook(one))] if runbook(one) else []),
             pairs([("Told", told(one["channels"], channels)), *where]),
             forms.edit(one),
             html.Div([forms.enable(one), *back], className="orders"),

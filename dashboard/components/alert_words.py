@@ -111,7 +111,7 @@ def first(rule: Answer | None, *, whole: bool = False) -> list[Component]:
     """What to do first, and where more of it stands; whole: what it means and what it is not, too."""
     if rule is None:
         return []
-    step = alert_steps.of_rule(rule["name"], rule["origins"].get("when", "default"))
+    step = alert_steps.of_rule(rule["name"], rule["origins"])
     if step is None:
         return [_said("", rule["text"], *runbook(rule))] if rule["text"] or runbook(rule) else []
     parts = [_said("First", step.first, *runbook(rule))]

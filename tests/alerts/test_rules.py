@@ -117,6 +117,23 @@ def test_one_alert_per_cause() -> None:
 
 
 @pytest.mark.parametrize(
+    ("names", "root"),
+    [
+        (("gpu_hot", "thermal_slowdown"), "thermal_slowdown"),
+        (("gpu_hot", "hardware_slowdown"), "hardware_slowdown"),
+        (("gpu_hot", "gpu_too_hot", "thermal_slowdown"), "gpu_too_hot"),
+        (("thermal_slowdown", "hardware_slowdown"), "hardware_slowdown"),
+    ],
+)
+def test_a_hot_gpu_is_one_cause(names: tuple[str, ...], root: str) -> None:
+    """What has come to the worst stands for the rest of the same GPU, and for nothing of another."""
+    members = Members(nodes={"a": "k3", "b": "k3"})
+    firing = [(name, ("a", "0")) for name in names]
+    expected = {one: (root, ("a", "0")) for one in firing if one[0] != root}
+    assert causes([*firing, ("gpu_hot", ("b", "0"))], rules(defaults()), members) == expected
+
+
+@pytest.mark.parametrize(
     ("well_s", "explained"), [(0, True), (60, True), (61, False), (300, False)], ids=["holds", "just", "over", "long"]
 )
 def test_what_was_over_before_is_no_cause(well_s: int, explained: bool) -> None:

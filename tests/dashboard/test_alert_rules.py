@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from dashboard import alert_steps
 from dashboard.components import alert_channels, alert_rules
 from tests.dashboard.alert_parts import (
     CHANGE,
@@ -20,7 +21,13 @@ from tests.dashboard.parts import attribute, rows, walk
 
 def test_a_rule_as_delivered() -> None:
     found = alert_rules.rule(RULE)
-    assert text(found) == "▲ GPU hot warning It throttles soon. Told nobody: there is no channel"
+    step = alert_steps.steps()["gpu_hot"]
+    paragraph = f"First {step.first} Means {step.means} Not this {step.other}"
+    assert text(found) == f"▲ GPU hot warning {paragraph} Told nobody: there is no channel"
+    assert f'placeholder="{step.means} {step.first}"' in render(found)
+    own = alert_rules.rule({**RULE, "origins": {"text": "file"}})
+    assert "It throttles soon." in text(own), "who has written what to do knows better"
+    assert step.first not in render(own)
     assert attribute(found, "data-rule") == "gpu_hot"
     html = render(found)
     assert 'data-alert-order="enable"' in html
