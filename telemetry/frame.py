@@ -72,7 +72,9 @@ class Frame:
     def watched(self) -> Frame:
         """The ticks at which any of its targets was read: those of others say nothing here."""
         first = {series.target: row for row, series in reversed(list(enumerate(self.series)))}
-        read = ~np.isnan(self.at_ms[list(first.values())]).all(axis=0)
+        read = np.asarray(~np.isnan(self.at_ms[list(first.values())]).all(axis=0))
+        if not read.all():  # of a target that has other series in another part of a joined frame, another row knows
+            read[~read] = ~np.isnan(self.at_ms[:, ~read]).all(axis=0)
         if read.all():
             return self
         kept = self.values[:, read], self.at_ms[:, read], self.breaks[:, read]

@@ -42,6 +42,17 @@ def test_nothing_and_something_is_something() -> None:
     assert joined(some, empty()) is some
 
 
+def test_ticks_at_which_another_series_of_a_target_was_read_are_watched() -> None:
+    """An engine that loads another model has other series from then on; neither part's ticks are lost."""
+    old, new = named(model="y"), named(model="x")
+    before, after = table({old: [1, 2]}, at_s=[0, 1]), table({new: [5, 6]}, at_s=[2, 3])
+    for found in (joined(before, after), joined(table({new: [1, 2]}, at_s=[0, 1]), table({old: [5, 6]}, at_s=[2, 3]))):
+        assert found.watched().ticks.tolist() == found.ticks.tolist()
+    of_others = table({A: [1, 2], B: [3, 4]}, at_s=[0, 1])
+    of_others.at_ms[:, 1] = np.nan
+    assert of_others.watched().ticks.tolist() == of_others.ticks[:1].tolist()
+
+
 def test_hours_that_were_read_less_often_are_no_row_of_gaps() -> None:
     before = table({A: [0, 15, 30]}, at_s=[0, 15, 30], interval_s=15)
     found = joined(before, table({A: [40, 41]}, at_s=[40, 41]))
