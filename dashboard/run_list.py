@@ -17,9 +17,12 @@ from telemetry.catalog import cluster
 COMPARED = "speed.decode_mean"
 """Number that a run and its deployment's baseline are compared by."""
 FIELDS = ("id", "deployment", "name", "model", "start", "end", "baseline", "pinned", "tags", "labels", "trimmed")
-COLUMNS = (*FIELDS, "spark", "against", *HEADLINES)
-"""What a row holds, in this order. against: by how much it differs from the baseline, as a share; null: not known."""
-PLACE = HEADLINES.index(COMPARED)
+COLUMNS = (*FIELDS, "spark", "against", "load", *HEADLINES)
+"""What a row holds, in this order. against: by how much it differs from the baseline, as a share; null: not known.
+load: requests running in the baseline, where that is another load, so that `against` says little; else null."""
+LOAD, OTHER_LOAD = "phases.running_mean", 1.25
+"""Number that tells the load, and how many times another's one must be at least to be another load."""
+PLACE, LOAD_PLACE = HEADLINES.index(COMPARED), HEADLINES.index(LOAD)
 IN_ORDER = itemgetter(*HEADLINES)
 UNKNOWN: tuple[float | None, ...] = (None,) * len(HEADLINES)
 
@@ -35,7 +38,8 @@ def table(sources: Sources, numbers: RunNumbers, since_ms: int | None) -> dict[s
         line = _course(sources, deployment, start) if end is None else _kept(course)
         marks = (bool(baseline), bool(pinned), orjson.Fragment(tags), orjson.Fragment(labels), bool(trimmed))
         differs = against(number, own[PLACE], usual.get(deployment))
-        found.append((number, deployment, name, model, start, end, *marks, line, differs, *own))
+        load = None if differs is None else other_load(own[LOAD_PLACE], usual[deployment][2])
+        found.append((number, deployment, name, model, start, end, *marks, line, differs, load, *own))
     return {"columns": COLUMNS, "runs": found}
 
 
@@ -65,18 +69,38 @@ def _kept(text: str | None) -> Any:
     return None if text is None else orjson.Fragment(text)
 
 
-def baselines(sources: Sources, numbers: RunNumbers) -> dict[str, tuple[int, float]]:
-    """Each deployment's baseline, and the number that others are compared with; of one without it nothing."""
+Usual = tuple[int, float, float | None]
+"""A baseline: its number, its decode mean, and how many requests ran in it."""
+
+
+def baselines(sources: Sources, numbers: RunNumbers) -> dict[str, Usual]:
+    """Each deployment's baseline; of one whose decode mean is not known, nothing."""
     found = sources.store.runs(RunFilter(baseline=True))
     heads = numbers.headlines(found)
-    known = {run.deployment: (run.id, heads.get(run.id, {}).get(COMPARED)) for run in found}
-    return {name: (number, value) for name, (number, value) in known.items() if value}
+    known = {run.deployment: (run.id, heads.get(run.id, {})) for run in found}
+    return {
+        name: (number, value, head.get(LOAD)) for name, (number, head) in known.items() if (value := head.get(COMPARED))
+    }
 
 
-def against(number: int, value: float | None, usual: tuple[int, float] | None) -> float | None:
+def other_load(running: float | None, usual: float | None) -> float | None:
+    """How many requests ran in the baseline, where in another run so many more or fewer did that their speeds say
+    little of each other; None where that is not so, or not known.
+
+    >>> other_load(8.0, 1.4), other_load(1.0, 1.25), other_load(1.2, 1.0), other_load(None, 1.0), other_load(0.0, 2.0)
+    (1.4, 1.25, None, None, 2.0)
+    """
+    if running is None or usual is None:
+        return None
+    low, high = sorted((running, usual))
+    return usual if high > 0 and high >= OTHER_LOAD * low else None
+
+
+def against(number: int, value: float | None, usual: Usual | None) -> float | None:
     """By which share a run's number is larger than the baseline's; None of the baseline itself, and where unknown.
 
-    >>> against(2, 25.0, (1, 20.0)), against(1, 20.0, (1, 20.0)), against(2, None, (1, 20.0)), against(2, 25.0, None)
+    >>> usual = (1, 20.0, 1.4)
+    >>> against(2, 25.0, usual), against(1, 20.0, usual), against(2, None, usual), against(2, 25.0, None)
     (0.25, None, None, None)
     """
     return None if usual is None or value is None or number == usual[0] else value / usual[1] - 1.0

@@ -22,12 +22,12 @@ GRID = "runs-grid"
 START_MS = 60_000
 NUMBERS: tuple[tuple[str, str, Unit, str], ...] = (
     ("speed.decode_mean", "Decode", Unit.TOKENS_PER_SECOND, DECODE_MEAN.definition),
+    ("phases.running_mean", "Running", Unit.REQUESTS, "Requests running, mean over time."),
     ("speed.decode_peak", "Peak 10 s", Unit.TOKENS_PER_SECOND, DECODE_PEAK.definition),
     ("speed.prefill_throughput", "Prefill", Unit.TOKENS_PER_SECOND, PREFILL_THROUGHPUT.definition),
     ("speed.seconds", "Length", Unit.SECONDS, LENGTH.definition),
     ("requests.output", "Tokens out", Unit.TOKENS, "Output tokens of the run."),
     ("requests.finished", "Requests", Unit.REQUESTS, "Requests that finished in the run."),
-    ("phases.running_mean", "Running", Unit.REQUESTS, "Requests running, mean over time."),
     ("nodes.took_part", "Nodes", Unit.COUNT, "Nodes that took part."),
 )
 """Columns of numbers: key in the API's answer, head, unit, and what they mean."""
@@ -39,8 +39,9 @@ TOUCHED = (
 """A number, the one that says how many tokens it leaves out, and how that is told."""
 AGAINST = (
     "Decode, mean while decoding, against that of the deployment's baseline. Whether a difference is more than noise, "
-    "and at equal concurrency, says the comparison."
+    "and at equal concurrency, says the comparison. Grey: at another load."
 )
+OTHER_LOAD = "Another load: {} running on average here, {} in the baseline. The comparison tells of equal concurrency."
 COURSE = "Decode speed from the run's beginning to its end; each row from 0 to its own highest point."
 
 
@@ -51,6 +52,7 @@ def columns() -> dict[str, Any]:
     return {
         "numbers": told,
         "against": AGAINST,
+        "load": OTHER_LOAD,
         "course": COURSE,
         "touched": TOUCHED,
         **{name: known[name] for name in ("ladders", "seconds", "words", "clock") if name in known},

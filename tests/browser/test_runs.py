@@ -61,6 +61,40 @@ def test_from_the_list_to_a_run_and_back(site: Site, open_page: Open) -> None:
 
 
 @pytest.mark.live
+def test_all_columns_of_the_list_fit_and_no_tag_is_cut(make_site: MakeSite, open_page: Open) -> None:
+    site = make_site(ticks=60)
+    tags = ("nightly", "with a long tag", "good")
+    other = replace(run(2, 32, 38), model="org/Other")
+    keep(site.world, run(1, 10, 30, baseline=True, tags=tags), other, run(3, 40, None))
+    page = open_page(f"{site.address}/runs")
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.reload()
+    expect(page.locator(".ag-pinned-left-cols-container .ag-row")).to_have_count(3)
+    expect(page.locator(".ag-header-cell[col-id='model']")).to_be_visible()
+    wide = page.locator(".ag-center-cols-viewport").evaluate("(one) => [one.scrollWidth, one.clientWidth]")
+    assert wide[0] <= wide[1]
+    names = page.locator(".ag-header-cell[col-id]").evaluate_all(
+        "(all) => all.map((one) => one.getAttribute('col-id'))"
+    )
+    assert names.index("phases.running_mean") - names.index("against") == 1
+    seen = """(cell) => {
+      const [low, right] = [cell.offsetTop + cell.clientHeight, cell.offsetLeft + cell.clientWidth];
+      const whole = (one) => one.scrollWidth <= one.clientWidth && one.offsetLeft + one.offsetWidth <= right;
+      const shown = [...cell.querySelectorAll('.tag')].filter((one) => one.offsetTop < low);
+      return shown.map((one) => [one.textContent, whole(one)]);
+    }"""
+    name = page.locator(".ag-pinned-left-cols-container .run-name", has_text="Kimi-K3 #1")
+    assert name.evaluate(seen) == [["baseline", True], ["nightly", True]]
+    expect(name).to_have_attribute("title", "Kimi-K3 #1 · baseline · nightly · with a long tag · good")
+    head = page.locator(".ag-header-cell[col-id='speed.decode_peak']")
+    head.hover()
+    boxes = [head.locator(part).bounding_box() for part in (".ag-header-cell-text", ".ag-header-cell-filter-button")]
+    assert boxes[0] is not None
+    assert boxes[1] is not None
+    assert boxes[0]["x"] < boxes[1]["x"]
+
+
+@pytest.mark.live
 def test_a_mean_that_leaves_a_gap_out_has_a_mark(make_site: MakeSite, open_page: Open) -> None:
     site = make_site(ticks=0)
     site.world.away(HEAD, 15, 24)

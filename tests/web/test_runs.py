@@ -157,6 +157,17 @@ def test_the_table_of_lately_has_what_goes_on(web: Web) -> None:
     assert (row["id"], row["requests.output"], row["spark"]) == (2, 400, [20.0] * 21)
 
 
+def test_the_table_says_of_which_difference_the_load_is_another(web: Web) -> None:
+    """Three requests run; from tick 60 on two, from 80 on 3.7 of which a quarter more is not reached."""
+    web.world.set("head", engine.REQUESTS_RUNNING, lambda number: 3.0 if number < 60 else 2.0 if number < 80 else 3.7)
+    web.world.run(61, 100)
+    keep(web.world, run(2, 40, 58, baseline=True), run(3, 62, 78), run(4, 82, 98))
+    found = web.get("runs/table")
+    rows = {one[0]: dict(zip(found["columns"], one, strict=True)) for one in found["runs"]}
+    assert {number: row["load"] for number, row in rows.items()} == {1: None, 2: None, 3: 3.0, 4: None}
+    assert rows[3]["against"] == 0
+
+
 def test_the_table_says_how_runs_differ_from_the_baseline(web: Web) -> None:
     web.world.set("head", engine.GENERATION_TOKENS, lambda number: 20.0 * min(number, 60) + 25.0 * max(number - 60, 0))
     web.world.run(61, 100)

@@ -5,6 +5,8 @@ import { instantText } from "../explore/time.js";
 
 // What runs that came from outside are called: by the beginning of their deployment, which none of ours has.
 const ORIGINS = [["benchmark:", "benchmark"], ["foreign:", "imported"]];
+// Pixels of columns of numbers whose values are short: all of them fit into a window of 1,440.
+const WIDTHS = { "phases.running_mean": 80, "requests.finished": 84, "nodes.took_part": 70, "requests.output": 94 };
 const SPARK = { width: 96, height: 24 }, SVG = "http://www.w3.org/2000/svg";
 
 // The grid's own kind of cell: React would not take a node of ours.
@@ -35,6 +37,7 @@ export const NameCell = cell(({ data }) => {
   const node = element("span", "run-name", "");
   const link = element("a", "inside", data.name);
   link.href = `/runs/${data.id}`;
+  node.title = [data.name, ...marks(data)].join(" · ");
   node.append(link, ...marks(data).map((mark) => element("span", `tag ${mark === "live" ? "live" : ""}`, mark)));
   return node;
 });
@@ -88,6 +91,16 @@ function touchedCell(unit, left, told) {
   });
 }
 
+// A difference from a baseline of another load: grey, with the reason.
+function againstCell(told) {
+  return cell(({ data, value }) => {
+    if (data.load === null || data.load === undefined) return element("span", "", signed(value));
+    const node = element("span", "dimmed other-load", `${signed(value)}\u00a0†`), running = [data["phases.running_mean"], data.load];
+    node.title = running.reduce((words, each) => words.replace("{}", text(each, "requests")), told);
+    return node;
+  });
+}
+
 // A share as a difference: +4.2 %.
 export function signed(value) {
   if (value === null || value === undefined) return "–";
@@ -108,7 +121,7 @@ export function modelOf(run) {
   return run.model.split("/").at(-1);
 }
 
-export function columns({ numbers, against, course: told, touched: [mean, left, why] }) {
+export function columns({ numbers, against, load, course: told, touched: [mean, left, why] }) {
   const number = { filter: "agNumberColumnFilter", type: "rightAligned" };
   const shown = numbers.map(({ path, head, unit, told }) => ({
     headerName: head,
@@ -117,7 +130,7 @@ export function columns({ numbers, against, course: told, touched: [mean, left, 
     valueGetter: ({ data }) => data[path] ?? null,
     valueFormatter: ({ value }) => bare(value, unit),
     ...(path === mean ? { cellRenderer: touchedCell(unit, left, why) } : {}),
-    width: 126,
+    width: WIDTHS[path] ?? 88,
     ...number,
   }));
   const small = innerWidth <= 900;
@@ -128,21 +141,22 @@ export function columns({ numbers, against, course: told, touched: [mean, left, 
     comparator: (_one, _other, { data }, { data: other }) => (data.name ?? "").localeCompare(other.name ?? "", undefined, { numeric: true }),
     cellRenderer: NameCell,
     filter: "agTextColumnFilter",
-    minWidth: small ? 186 : 240,
+    minWidth: small ? 186 : 232,
     flex: 2,
     pinned: small ? null : "left",
   };
-  const line = { headerName: "Course", headerTooltip: told, cellRenderer: CourseCell, sortable: false, width: 128, colId: "course" };
+  const line = { headerName: "Course", headerTooltip: told, cellRenderer: CourseCell, sortable: false, width: 112, colId: "course" };
   const apart = {
     headerName: "vs. baseline",
     headerTooltip: against,
     colId: "against",
     valueGetter: ({ data }) => data.against,
     valueFormatter: ({ value }) => signed(value),
-    width: 132,
+    cellRenderer: againstCell(load),
+    width: 104,
     ...number,
   };
-  const model = { headerName: "Model", colId: "model", valueGetter: ({ data }) => modelOf(data), filter: "agTextColumnFilter", width: 150 };
-  const began = { headerName: "Began", colId: "start", valueGetter: ({ data }) => data.start, valueFormatter: ({ value }) => instant(value), sort: "desc", width: 188 };
+  const model = { headerName: "Model", colId: "model", valueGetter: ({ data }) => modelOf(data), filter: "agTextColumnFilter", width: 112 };
+  const began = { headerName: "Began", colId: "start", valueGetter: ({ data }) => data.start, valueFormatter: ({ value }) => instant(value), sort: "desc", width: 112 };
   return small ? [name, shown[0], line, began, apart, ...shown.slice(1), model] : [name, began, line, shown[0], apart, ...shown.slice(1), model];
 }

@@ -105,6 +105,7 @@ class RunList {
   change({ add = [], update = [], remove = [] }) {
     this.runs = [...this.known.values()].map(({ run }) => run);
     this.models.draw(this.runs);
+    this.grid.setColumnsVisible(["model"], new Set(this.runs.map(modelOf)).size > 1);
     const wanted = new Set(this.models.grouped ? this.runs.map(modelOf) : []);
     for (const [model, row] of this.headings)
       if (!wanted.has(model)) {
