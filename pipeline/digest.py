@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from runs import shared
 from runs.compare.cutting import cut
 from runs.entries import Section, find
 from runs.fingerprint import Fingerprint
@@ -19,6 +20,7 @@ from runs.rows import names
 from runs.slices import HOUR_MS
 from runs.subject import Subject
 from runs.summary import summarise
+from storage.records import RunFilter
 from storage.store import Store
 from telemetry import ratios
 from telemetry.catalog import cluster, engine, gpu
@@ -106,7 +108,18 @@ def digest(
     nodes = sorted(set(took_part) & set(subject.nodes)) if run.nodes is None else sorted(run.nodes)
     printed = identify(subject, source, store.facts(), nodes, kinds)
     cut = CUT.format(_span(end_ms - begin)) if begin > start_ms else ""
+    summary = shared.told(summary, _others(store, run, begin, end_ms), begin, end_ms, nodes)
     return Digest(begin, end_ms, summary, printed, cut)
+
+
+def _others(store: Store, run: Run, start_ms: int, end_ms: int) -> list[shared.Other]:
+    """Runs of other deployments at the same time."""
+    found = store.runs(RunFilter(start_ms=start_ms, end_ms=end_ms))
+    return [
+        shared.Other(one.deployment, one.start_ms, end_ms if one.end_ms is None else one.end_ms, one.nodes)
+        for one in found
+        if one.own and one.deployment != run.deployment
+    ]
 
 
 def _kept_since(store: Store, start_ms: int, end_ms: int) -> int:
