@@ -52,6 +52,7 @@ class Lookout:
         self._served_ms: dict[str, int] = {}
         self._engines: dict[EngineId, str] = {}
         self._gap_ms = NOMINAL_PER_GAP * interval_ms
+        self._interval_ms: dict[str, int] = {}
         self._wanted: dict[int, frozenset[str]] = {}
         self._all: frozenset[str] = frozenset()
         self._asked: dict[int, set[str]] = {}
@@ -107,7 +108,10 @@ class Lookout:
                 self._strips.pop(reach, None)
 
     def set_interval(self, target: str, interval_ms: int) -> None:
-        """How often a target is read."""
+        """How often a target is read; told with each row."""
+        if self._interval_ms.get(target) == interval_ms:
+            return
+        self._interval_ms[target] = interval_ms
         self._window.set_intervals({target: interval_ms})
         self._gap_ms = max(self._gap_ms, NOMINAL_PER_GAP * interval_ms)
         self._strips.clear()

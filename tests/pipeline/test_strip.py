@@ -50,11 +50,10 @@ class Watch:
         targets: Any = [SimpleNamespace(name=name, is_node=True, health=state) for name in (*NAMES, "d")]
         self.lookout = Lookout(targets, 1000.0)
         self.lookout.read(read())
-        for name in NAMES:
-            self.lookout.set_interval(name, 1000)
         self.forgets = forgets
         self.layouts = {name: layout(name) for name in NAMES}
         self.unread: set[str] = set()
+        self.interval_ms: dict[str, int] = {}
 
     def add(self, name: str, tick: int, more: float = 0.0) -> None:
         number = (tick - START_MS) / 1000
@@ -64,13 +63,14 @@ class Watch:
     def tick(self, tick: int) -> View:
         for name in self.layouts:
             if name not in self.unread:
+                self.lookout.set_interval(name, self.interval_ms.get(name, 1000))
                 self.add(name, tick)
         self.unread = set()
         return self.look(tick)
 
     def look(self, tick: int) -> View:
         if self.forgets:
-            self.lookout.set_interval("a", 1000)
+            self.lookout.set_interval("nobody", 999 - tick // 1000 % 2)
         return self.lookout.view(tick, Members())
 
 
@@ -150,7 +150,7 @@ def restarted(watch: Watch, tick: int) -> None:
 
 
 def slower(watch: Watch, _: int) -> None:
-    watch.lookout.set_interval("b", 5000)
+    watch.interval_ms["b"] = 5000
 
 
 def other_rules(watch: Watch, _: int) -> None:
