@@ -107,7 +107,8 @@ def last_rows(connection: Connection, reader: Reader) -> dict[str, Row]:
     known = set(connection.scalars(select(schema.layout.c.target).distinct()))
     if known - found.keys():
         found = _newest(connection, reader, true()) | found
-    for target in known - found.keys():
+    gone = known - found.keys()  # most have no row any more, which is asked of all at once
+    for target in connection.scalars(select(HOT.target).where(HOT.target.in_(gone)).distinct()).all() if gone else ():
         found.update(_older(connection, reader, target))
     return found
 
