@@ -287,9 +287,7 @@ def _row(run: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _show(sources: Sources, run_id: int, options: Mapping[str, Any]) -> int:
-    run = sources.store.run(run_id)
-    if run is None:
-        return said(f"There is no run {run_id}.", FAILED)
+    run = route.known(sources.store, run_id)
     given = {name: str(options[name]) for name in ("start", "end") if options.get(name) is not None}
     found = route.one(sources, RunNumbers(sources), run, given)
     if options.get("json"):

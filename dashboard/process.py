@@ -187,6 +187,15 @@ class WebProcess:
             "unread_since": alert_answers.silent_since(self.sources),
         }
 
+    def run_instead(self, number: str) -> Answer | None:
+        """{id, name, end} of what stands for a run that is not there."""
+        store = self.sources.store
+        if number == LIVE_RUN:
+            found = max(store.runs(RunFilter(live=False)), key=lambda run: (run.own, run.end_ms or 0), default=None)
+        else:
+            found = store.merged_into(int(number)) if _is_number(number, 10) else None
+        return None if found is None else {"id": found.id, "name": found.name, "end": found.end_ms}
+
     def run_marks(self, number: str, start: str = "", end: str = "") -> Answer | None:
         """{marks} of /api/v1/runs/ID/timeline."""
         found = self._run(number)

@@ -65,6 +65,10 @@ class Services(Protocol):
         """{run, stretch, why, fingerprint, summary, marks, events}, as /api/v1/runs/ID, and unread_since: the newest
         commit of a collector that is silent, None of one that is not. None: there is no such run."""
 
+    def run_instead(self, number: str) -> Answer | None:
+        """{id, name, end} of the run that stands for one that is not there: of “live” the last, else the one that it
+        was merged into; None where there is none."""
+
     def run_marks(self, number: str, start: str = "", end: str = "") -> Answer | None:
         """{marks: [{t, end, kind, target, text}]}, as in /api/v1/runs/ID/timeline; None: there is no such run."""
 

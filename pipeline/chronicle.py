@@ -23,7 +23,7 @@ from runs.detect import SILENCE_MS, Began, Change, Detector, Ended, Marked
 from runs.model import Mark, Run
 from runs.sights import Observation, Sight
 from runs.subject import Member
-from storage.records import DetectorState, Done, MarksMoved, PartsMoved, RunFilter, RunMark, RunPart
+from storage.records import MERGED, DetectorState, Done, MarksMoved, PartsMoved, RunFilter, RunMark, RunPart
 from storage.store import Store
 
 REMEMBERED = 256
@@ -324,7 +324,9 @@ class Chronicle:
         whole, seam = merged(first, second)
         told.marks += [RunMark(whole.id, mark) for mark in seam]
         told.moved.append(MarksMoved(second.id, whole.id))
-        told.parts_moved.append(PartsMoved(second.id, whole.id, PART))
+        told.parts_moved += [PartsMoved(second.id, whole.id, prefix) for prefix in (PART, MERGED)]
+        remembered = {"deployment": second.deployment, "start": second.start_ms}
+        told.parts.append(RunPart(whole.id, f"{MERGED}{second.id}", 0, remembered))
         self._drop(second, told)
         self._go_on_as(second, whole)
         self._keep(whole, told)

@@ -96,7 +96,7 @@ class Inbox:
             return Asked(command.id, kind, order)
         run = self.store.run(order["run"])
         if run is None:
-            return Asked(command.id, kind, order, f"there is no run {order['run']}")
+            return Asked(command.id, kind, order, self._none(order["run"]))
         if kind == "merge":
             return self._read_two(command.id, order, run)
         if kind == "move" and order["to"] is not None:
@@ -108,7 +108,7 @@ class Inbox:
     def _read_two(self, number: int, order: dict[str, Any], run: Run) -> Asked:
         other = self.store.run(order["other"])
         if other is None:
-            return Asked(number, "merge", order, f"there is no run {order['other']}")
+            return Asked(number, "merge", order, self._none(order["other"]))
         first, second = sorted((run, other), key=lambda one: one.start_ms)
         between = self.store.runs(RunFilter(run.deployment, start_ms=first.start_ms, end_ms=second.start_ms))
         forgotten = self.store.forgotten(first.start_ms, second.end_ms or second.start_ms)
@@ -116,7 +116,12 @@ class Inbox:
 
     def _read_move(self, number: int, order: dict[str, Any], run: Run) -> Asked:
         other = self.store.run(order["to"])
-        return Asked(number, "move", order, "" if other else f"there is no run {order['to']}", run, other)
+        return Asked(number, "move", order, "" if other else self._none(order["to"]), run, other)
+
+    def _none(self, number: int) -> str:
+        """That there is no such run, and of which it is a part."""
+        whole = self.store.merged_into(number)
+        return f"there is no run {number}" + ("" if whole is None else f": it is part of run {whole.id} now")
 
     def _forgotten(self, kind: str, run: Run) -> bool:
         """Whether an order cannot be carried out, since numbers of the run cannot be worked out anew."""

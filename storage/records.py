@@ -221,6 +221,11 @@ class MarksMoved:
     kind: str = ""
 
 
+MERGED = "merged:"
+"""Begins the kind of a run's part that remembers a run that was merged into it; that one's number follows. Its value
+is {deployment, start}, so that it is found again after a split."""
+
+
 @dataclass(frozen=True, slots=True)
 class PartsMoved:
     """Parts of a run whose kind begins so go to another run. to: None, they are gone."""

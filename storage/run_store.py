@@ -8,7 +8,7 @@ from typing import Any
 from runs.model import Mark, Run
 from storage import asks, runs
 from storage.database import Database
-from storage.records import Command, DetectorState, RunFilter
+from storage.records import MERGED, Command, DetectorState, RunFilter
 
 
 class RunStore:
@@ -64,6 +64,18 @@ class RunStore:
         """
         with self._database.reading() as connection:
             return runs.listed(connection, kinds, since_ms)
+
+    def merged_into(self, number: int) -> Run | None:
+        """The run of which one that is not there any more is a part now, since both were merged; None where it is not
+        known, or that is gone, too."""
+        kind = f"{MERGED}{number}"
+        for owner in self.runs_with(kind):
+            part = self.run_part(owner, kind)
+            if part is not None:
+                start = part[1]["start"]
+                found = self.runs(RunFilter(part[1]["deployment"], start_ms=start, end_ms=start))
+                return next((run for run in reversed(found) if run.start_ms <= start), None)
+        return None
 
     def unsettled_runs(self, kind: str) -> list[Run]:
         """Runs that ended and of which this part was not worked out as they are now, oldest first."""

@@ -30,7 +30,9 @@ def known(store: Store, number: int) -> Run:
     """A run; ParameterError where there is none of this number."""
     run = store.run(number)
     if run is None:
-        raise ParameterError(f"There is no run {number}.", 404)
+        whole = store.merged_into(number)
+        part = "" if whole is None else f" It is part of run {whole.id} now, “{whole.name}”."
+        raise ParameterError(f"There is no run {number}.{part}", 404)
     return run
 
 

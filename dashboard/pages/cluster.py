@@ -15,7 +15,12 @@ from telemetry.catalog import ratios as quotients
 
 SPARK = {"data-spark": "decode", "role": "img", "aria-label": "Decode speed of the last five minutes"}
 
-RUN = html.A("Run", href="/runs/live", className="inside run-link", title="The run that goes on, from its beginning")
+RUN = html.A(
+    "Run",
+    href="/runs/live",
+    className="inside run-link",
+    title="The run that goes on, from its beginning; the last one while none does",
+)
 
 
 def speed() -> Component:

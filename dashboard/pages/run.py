@@ -222,10 +222,16 @@ def headlines(summary: Sequence[Mapping[str, Any]]) -> Component:
     return html.Section(cards, className="panel headlines", **{"aria-label": "Key numbers"})
 
 
-def lost(name: str) -> Component:
-    """In place of a run that there is not."""
+def lost(name: str, instead: Answer | None = None) -> Component:
+    """In place of a run that there is not: the last one where none goes on, the one of which it is a part now."""
     title = "No run goes on" if name == LIVE else f"There is no run {name[:20]}"
-    return html.Section([html.H1(title), html.P(dcc.Link("All runs", href="/runs"))], className="panel lost")
+    way: list[Content] = []
+    if instead is not None:
+        link = dcc.Link(instead["name"], href=f"/runs/{instead['id']}")
+        over = html.Time("", **{"data-instant": str(instead["end"])})
+        way = ["The last one, ", link, ", ended ", over, "."] if name == LIVE else ["It is part of ", link, " now."]
+    lines = [html.P(way)] if way else []
+    return html.Section([html.H1(title), *lines, html.P(dcc.Link("All runs", href="/runs"))], className="panel lost")
 
 
 def top(found: Answer) -> list[Component]:
@@ -286,7 +292,8 @@ def register(app: dash.Dash, services: Services) -> None:
     )
 
     def above(run: str, start: str, end: str) -> tuple[Any, int]:
-        return part(top, lambda: services.run(run, start, end), [lost(run)])
+        found, status = part(top, lambda: services.run(run, start, end), None)
+        return (found, status) if found is not None else ([lost(run, services.run_instead(run))], status)
 
     def below(run: str, start: str, end: str) -> tuple[Any, int]:
         given = {"run": run, "start": start, "end": end}
