@@ -149,6 +149,8 @@ def wrong(connection: Connection, numbers: Sequence[int | str], day: int) -> Ite
 def missing(days: Days, numbers: Sequence[int], first: int, last: int) -> Iterator[tuple[list[int], Span]]:
     """What is not in the days first … last: numbers of series, each with first and last day."""
     count = (last - first) // DAY_MS + 1
+    if len(days.series) == len(numbers) * count:
+        return
     here = np.zeros((len(numbers), count + 2), dtype=np.int8)
     here[:, (0, -1)] = 1
     here[np.searchsorted(numbers, days.series), (days.day - first) // DAY_MS + 1] = 1

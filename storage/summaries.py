@@ -49,7 +49,7 @@ def summaries(
     """Of the wanted series, sorted by identity, in the sealed hours that overlap start ≤ t ≤ end."""
     layouts.refresh(connection)
     known = layouts.series()
-    numbers = np.unique(make_plan(layouts, known, wanted, targets).series).tolist()
+    numbers = _numbers(layouts, known, wanted, targets)
     first, last = hour_of(start), hour_of(end)
     if last - first >= DAY_MS:
         oldest, newest = (scalar(connection, edge) for edge in EDGES)
@@ -80,6 +80,15 @@ def firsts(
     numbers = np.unique(make_plan(layouts, known, wanted, sorted(mine)).series).tolist()
     rows = [row for some in parts(numbers) for row in fetched(connection, FIRSTS, {"first": hour, "some": some})]
     return {known[number]: first for number, count, first in rows if count == readings[known[number].target]}
+
+
+def _numbers(layouts: Layouts, known: Mapping[int, Series], wanted: Wanted, targets: Sequence[str] | None) -> list[int]:
+    """Numbers of the wanted series, rising; where metrics are named, without looking through all layouts."""
+    if wanted is None or callable(wanted):
+        return list(np.unique(make_plan(layouts, known, wanted, targets).series).tolist())
+    chosen = None if targets is None else frozenset(targets)
+    named = [one for one in layouts.of_metrics(wanted) if one in known]
+    return [one for one in named if chosen is None or known[one].target in chosen]
 
 
 def _hourly(connection: Connection, numbers: Sequence[int], first: int, last: int) -> list[Row]:
