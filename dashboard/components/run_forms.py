@@ -136,17 +136,18 @@ def called(run: Mapping[str, Any]) -> list[Raw]:
 
 def reach(run: Mapping[str, Any]) -> list[Raw]:
     """From when to when it is, and moments of it."""
-    number, begin, when = run["id"], run["start"], "Seconds after the start"
+    number, begin, when = run["id"], run["start"], "Seconds after the start, or a clock time"
+    since = run["stretch"][0]
     start = "" if run["trim_start"] is None else f"{(run['trim_start'] - begin) / 1000:g}"
-    trim = [entry("start_ms", "Leave out, seconds at the start", start, "0", "after", begin)]
+    trim = [entry("start_ms", "Leave out: seconds at the start, or from when on", start, "0", "after", begin)]
     if not run["live"]:
         end = "" if run["trim_end"] is None else f"{(run['end'] - run['trim_end']) / 1000:g}"
-        trim.append(entry("end_ms", "Seconds at the end", end, "0", "before", run["end"]))
-    moment = (entry("text", "Annotation", "", "fan on"), entry("at_ms", when, "", "90", "after", begin))
+        trim.append(entry("end_ms", "Seconds at the end, or until when", end, "0", "before", run["end"]))
+    moment = (entry("text", "Annotation", "", "fan on"), entry("at_ms", when, "", "90", "after", since))
     return [
         form("annotate", number, *moment, button="Annotate"),
         form("trim", number, *trim, button="Trim"),
-        form("split", number, entry("at_ms", f"Split: {when.lower()}", "", "90", "after", begin), button="Split"),
+        form("split", number, entry("at_ms", f"Split: {when.lower()}", "", "90", "after", since), button="Split"),
         *joins(run),
     ]
 

@@ -155,6 +155,10 @@ def test_a_run_is_annotated_split_and_merged(site: Site, open_page: Open, compla
         annotate.get_by_role("button").click()
         expect(page.locator("tr", has_text="fan on")).to_have_count(1)
         assert [mark.at_ms for mark in site.world.writer.marks(1)] == [tick(10) + 2500]
+        annotate.get_by_label("Annotation").fill("x")
+        annotate.get_by_label("Seconds after the start").fill("soon")
+        annotate.get_by_role("button").click()
+        expect(annotate.locator("[data-said]")).to_have_text("“at_ms” is 'soon', expected a whole number.")
         split = page.locator("[data-run-order='split']")
         split.get_by_role("button").click()
         expect(split.locator("[data-said]")).to_have_text("“at_ms” is missing, expected a whole number.")
@@ -172,6 +176,50 @@ def test_a_run_is_annotated_split_and_merged(site: Site, open_page: Open, compla
         page.wait_for_url("**/runs/1")
         expect(page.locator(".run h1")).to_have_text("Kimi-K3 #1")
     assert [(run.id, run.end_ms) for run in site.world.writer.runs()] == [(2, None), (1, tick(30))]
+
+
+@pytest.mark.live
+def test_moments_as_people_write_them(site: Site, open_page: Open) -> None:
+    """Seconds from an end, or the first time that a clock shows so on its side of it: here from 01:53:30 in Berlin."""
+    page = open_page(f"{site.address}/runs")
+    asked = {
+        ("", 1): None,
+        ("90", 1): tick(100),
+        ("2.5", -1): tick(10) - 2500,
+        ("01:54", 1): tick(40),
+        ("01:53:30", 1): tick(10),
+        ("01:53:29.5", -1): tick(10) - 500,
+        ("01:53:00", 1): tick(10) + 86_370_000,
+        ("01:53:31", -1): tick(10) - 86_399_000,
+        ("2026-11-30 01:53:40", 1): tick(20),
+        ("soon", 1): "soon",
+        ("-5", 1): "-5",
+    }
+    call = f"([text, way]) => import('/assets/runs/moments.js').then((m) => m.moment(text, {tick(10)}, way))"
+    assert {given: page.evaluate(call, list(given)) for given in asked} == asked
+
+
+@pytest.mark.live
+def test_a_run_is_trimmed_split_and_noted_where_one_looks(site: Site, open_page: Open) -> None:
+    """With a stretch chosen, or a moment, nobody counts seconds; and a clock time is one."""
+    with collecting(site.world):
+        page = open_page(f"{site.address}/runs/1?start={tick(15)}&end={tick(25)}")
+        page.on("dialog", lambda dialog: dialog.accept())
+        expect(page.get_by_role("button", name="Split here")).to_be_hidden()
+        page.get_by_role("button", name="Trim to this stretch").click()
+        expect(page.locator(".run .page-head").first).to_contain_text("trimmed, the whole run is")
+        expect(page.get_by_role("button", name="Trim to this stretch")).to_be_hidden()
+        trimmed = next(run for run in site.world.writer.runs() if run.id == 1)
+        assert (trimmed.trim_start_ms, trimmed.trim_end_ms) == (tick(15), tick(25))
+        page.goto(f"{site.address}/runs/1?at={tick(20)}")
+        page.get_by_role("button", name="Note here").click()
+        page.keyboard.type("fan on")
+        page.keyboard.press("Enter")
+        expect(page.locator("tr", has_text="fan on")).to_have_count(1)
+        assert [mark.at_ms for mark in site.world.writer.marks(1)] == [tick(20)]
+        page.get_by_role("button", name="Split here").click()
+        expect(page.locator(".run .page-head").first).to_contain_text("split by hand")
+        assert sorted((run.id, run.start_ms) for run in site.world.writer.runs())[-1] == (3, tick(20))
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import { lengthText, spanText } from "../explore/time.js";
 import { element, setAttribute, setText } from "../live/dom.js";
 import { tellZoomed } from "../live/zoom.js";
 import { PHASES } from "./draw.js";
+import { Here } from "./here.js";
 import { Parts } from "./parts.js";
 import { Timeline } from "./timeline.js";
 import { isEmpty } from "./scales.js";
@@ -24,7 +25,7 @@ export class RunPage {
   // root: the page's element.
   constructor(run, config, hubNow, root) {
     useTables(config);
-    Object.assign(this, { run, hubNow, closed: false, answer: null });
+    Object.assign(this, { run, hubNow, closed: false, answer: null, view: parse(location.search) });
     this.place = element("div", "run-body");
     this.parts = new Parts(run);
     this.bar = element("div", "run-bar");
@@ -33,7 +34,8 @@ export class RunPage {
     this.whole.type = "button";
     this.whole.addEventListener("click", () => this.go({ ...this.view, start: null, end: null }, []));
     this.key = element("span", "run-key");
-    this.bar.append(this.said, this.whole, this.key);
+    this.here = new Here(this);
+    this.bar.append(this.said, this.whole, ...this.here.parts, this.key);
     this.timeline = new Timeline(this);
     const { boxes } = this.parts;
     this.place.append(boxes.run, this.bar, this.timeline.box, boxes["run-moment"], boxes["run-node"], boxes["run-more"]);
@@ -122,7 +124,14 @@ export class RunPage {
     if (this.answer) this.resizing = setTimeout(() => this.load(), 250);
   }
 
+  // Something was done to the run: everything is asked for anew, of the whole of it.
+  changed() {
+    this.parts.forget();
+    this.go({ ...this.view, start: null, end: null, at: null }, []);
+  }
+
   show() {
+    this.here.show();
     tellZoomed(isPart(this.view));
     this.parts.show(this.view);
     this.write();

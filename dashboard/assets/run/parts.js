@@ -45,6 +45,11 @@ export class Parts {
     this.show(view);
   }
 
+  // What was asked for is not what is there any more.
+  forget() {
+    for (const box of Object.values(this.boxes)) box.filled = undefined;
+  }
+
   show(view) {
     for (const [name, asked] of Object.entries(PARTS)) {
       if (this.held.has(name)) continue;

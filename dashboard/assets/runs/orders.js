@@ -3,15 +3,17 @@
 import { fromInput } from "../explore/time.js";
 import { initial } from "../live/fields.js";
 import { go } from "../live/go.js";
+import { moment } from "./moments.js";
 
 const READ = {
   text: (text) => text,
   maybe: (text) => text.trim() || null,
   json: (text) => JSON.parse(text),
   list: (text) => (text.trim() ? text.split(",").map((one) => one.trim()).filter(Boolean) : null),
-  after: (text, base) => (text.trim() ? base + Math.round(Number(text) * 1000) : null),
+  names: (text) => text.split(",").map((one) => one.trim()).filter(Boolean),
+  after: (text, base) => moment(text, base, 1),
   minutes: (text, base) => (text.trim() ? base + Math.round(Number(text) * 60000) : ""),
-  before: (text, base) => (text.trim() ? base - Math.round(Number(text) * 1000) : null),
+  before: (text, base) => moment(text, base, -1),
   // Of a field of date and time, in the viewer's zone.
   moment: (text) => (text ? fromInput(text) ?? "" : ""),
   // Minutes after where the command begins, now where it says nothing of that.
