@@ -60,3 +60,6 @@ class Ahead:
                 wait_s = EVERY_S if self.step() else FIRST_S
             except StoreError as error:
                 log.debug("numbers of runs are not worked out ahead: %s", error)
+            except Exception:  # what is amiss with one run must not end this for all others
+                log.exception("numbers of runs cannot be worked out ahead")
+                wait_s = EVERY_S

@@ -157,11 +157,11 @@ class RunNumbers:
         return Numbers(found.start_ms, found.end_ms, sections, found.fingerprint.to_json(), found.cut)
 
     def _memory(self, run: Run) -> Remembered:
-        """Of the runs that were asked for lately; what is kept says itself of what it is."""
+        """Of the runs that were asked for lately; what is kept says itself of what it is. Any thread may ask."""
         found = self._remembered.pop(run.id, None) or Remembered(self.sources.kept.states)
         self._remembered[run.id] = found
-        while len(self._remembered) > MOST_REMEMBERED:
-            del self._remembered[next(iter(self._remembered))]
+        for old in list(self._remembered)[:-MOST_REMEMBERED]:
+            self._remembered.pop(old, None)
         return found
 
     def headlines(self, runs: Sequence[Run]) -> dict[int, dict[str, float | None]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -76,3 +77,34 @@ def test_it_goes_on_beside_the_pages(store: Store, monkeypatch: pytest.MonkeyPat
         assert ahead._thread.is_alive()
     ahead.close()
     assert not ahead._thread.is_alive()
+
+
+def test_what_is_amiss_with_a_run_does_not_end_it(
+    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("dashboard.ahead.FIRST_S", 0.01)
+    monkeypatch.setattr("dashboard.ahead.EVERY_S", 0.01)
+    tail = Tail(store)
+    tail.follow()
+    tried = threading.Semaphore(0)
+
+    class Amiss(RunNumbers):
+        def ahead(self, run: Run) -> float:
+            tried.release()
+            raise KeyError(run.id)
+
+    numbers = Amiss(Sources(store, tail, lambda: END))
+    ahead = Ahead(numbers.sources, numbers)
+    ahead.start()
+    assert all(tried.acquire(timeout=10) for _ in range(3))
+    ahead.close()
+    assert "numbers of runs cannot be worked out ahead" in caplog.text
+
+
+def test_only_what_is_added_up_of_the_newest_runs_is_kept(store: Store) -> None:
+    numbers = RunNumbers(Sources(store, Tail(store), lambda: END))
+    runs = [Run(n, "d", f"run {n}", NOW, None, engines=(MEMBER,)) for n in range(1, 5)]
+    kept = [numbers._memory(run) for run in runs]
+    assert list(numbers._remembered) == [3, 4]
+    assert numbers._memory(runs[2]) is kept[2]
+    assert list(numbers._remembered) == [4, 3]
