@@ -39,6 +39,8 @@ from telemetry import catalog
 LOADING = Sentence("unknown", "Loading what was recorded")
 MOST_MINUTES = SHOWN_MS / 60_000
 LIVE_RUN = "live"
+LATELY_MS = 86_400_000
+"""The last run is looked for in so long before all others."""
 SHARED_MS = 1_000
 """A bootstrap is shared by all who ask for the same time span within this time."""
 MOST_KEPT = 4
@@ -189,12 +191,22 @@ class WebProcess:
 
     def run_instead(self, number: str) -> Answer | None:
         """{id, name, end} of what stands for a run that is not there."""
-        store = self.sources.store
         if number == LIVE_RUN:
-            found = max(store.runs(RunFilter(live=False)), key=lambda run: (run.own, run.end_ms or 0), default=None)
+            found = self._last_run()
         else:
-            found = store.merged_into(int(number)) if _is_number(number, 10) else None
+            found = self.sources.store.merged_into(int(number)) if _is_number(number, 10) else None
         return None if found is None else {"id": found.id, "name": found.name, "end": found.end_ms}
+
+    def _last_run(self) -> Run | None:
+        """The run that ended last; one that came from elsewhere only where none was taken here. Of ten thousand those
+        of the last day are asked first."""
+        found: Run | None = None
+        for since in (self.sources.now_ms() - LATELY_MS, None):
+            runs = self.sources.store.runs(RunFilter(live=False, start_ms=since))
+            found = max(runs, key=lambda run: (run.own, run.end_ms or 0), default=None)
+            if found is not None and found.own:
+                break
+        return found
 
     def run_marks(self, number: str, start: str = "", end: str = "") -> Answer | None:
         """{marks} of /api/v1/runs/ID/timeline."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -65,3 +66,14 @@ def test_what_stands_instead(web: Web) -> None:
     assert "The last one, " in idle
     assert f'data-instant="{tick(50)}"' in idle
     assert "part of" not in render(lost("99", None), {})
+
+
+def test_the_last_run_of_long_ago_stands_instead_too(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that was taken here goes before a later one that came from elsewhere."""
+    process = web.server.extensions["tachograph"]
+    keep(web.world, replace(run(4, 51, 55), by="foreign"))
+    assert process.run_instead("live")["id"] == 3
+    monkeypatch.setattr("dashboard.process.LATELY_MS", 8_000)
+    assert process.run_instead("live")["id"] == 3
+    monkeypatch.setattr("dashboard.process.LATELY_MS", 0)
+    assert process.run_instead("live")["id"] == 3
