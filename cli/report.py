@@ -13,6 +13,7 @@ from cli.files import whole
 from cli.numbers import number
 from cli.version import version
 from cli.words import say
+from dashboard.api.run_answers import known
 from dashboard.report import made
 from dashboard.run_numbers import RunNumbers
 from dashboard.sources import Sources
@@ -25,10 +26,7 @@ Options = Mapping[str, Any]
 
 
 def _run(sources: Sources, words: Words) -> Run:
-    run = sources.store.run(number(words[0] if words else "", "name a run by its number"))
-    if run is None:
-        raise ValueError(f"there is no run {words[0]}")
-    return run
+    return known(sources.store, number(words[0] if words else "", "name a run by its number"))
 
 
 def _content(sources: Sources, run: Run, options: Options) -> dict[str, Any]:

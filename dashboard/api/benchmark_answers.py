@@ -174,12 +174,12 @@ def _choose(sources: Sources, benchmark: Benchmark, number: int | None) -> match
 
 
 def _named(sources: Sources, benchmark: Benchmark, number: int, now: int) -> match.Fit:
-    """A run that people name: the stretch is found as ever, else it is all of it."""
+    """A run that people name: the stretch is found as ever, else it is all that the run's numbers are of."""
     run = known(sources.store, number)
     if not run.own:
         raise ParameterError(f"Run {number} has no telemetry here.", 409)
     found = match.fits(benchmark, [run], Counted(sources), now, zone_ms(benchmark), any_model=True)
-    whole = match.Fit(run, run.start_ms, run.end_ms or now, BY_HAND, whole=True)
+    whole = match.Fit(run, *run.window(now), BY_HAND, whole=True)
     return replace(found[0], how=BY_HAND) if found else whole
 
 

@@ -295,7 +295,7 @@ def test_a_report_on_standard_output(world: World, capfdbinary: pytest.CaptureFi
     ("arguments", "status", "sentence"),
     [
         (("report",), 2, "name a run by its number"),
-        (("report", "9"), 2, "there is no run 9"),
+        (("report", "9"), 1, "There is no run 9."),
         (("report", "1", "--format", "pdf"), 2, "a report is html or md, not pdf"),
         (("report", "1", "--out", "x.txt"), 2, "a report is html or md, not txt"),
         (("report", "1", "--out", "no/folder.html"), 1, "no/folder.html: No such file or directory"),

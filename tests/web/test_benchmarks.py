@@ -209,6 +209,16 @@ def test_the_page_and_reports_say_of_which_minutes_the_engine_is(web: Web) -> No
     assert said in web.client.get("/api/v1/runs/1/report.html").text
 
 
+def test_a_result_of_a_trimmed_run_has_the_numbers_of_what_is_left(web: Web) -> None:
+    keep(web.world, run(3, 40, 80, trim_start_ms=tick(50), trim_end_ms=tick(70)))
+    with collecting(web.world):
+        send(web, packed(result(total_output_tokens=7)), "&run=3")  # it fits none: people say so
+    (found,) = web.get("runs/3/benchmarks")["benchmarks"]
+    server = {one["client"]["key"]: one["server"] for one in found["beside"]}["output"]
+    assert (server["value"], found["overlay"]["how"]) == (400, "named by hand")
+    assert found["engine"] == {"start": tick(50), "end": tick(70), "of": OF_RUN}
+
+
 def test_a_run_that_is_merged_or_split_later_leaves_the_comparison_as_it_was(web: Web) -> None:
     """Each result has the engine's numbers of the minutes that were its run, and says which those are."""
     keep(web.world, run(3, 32, 38))
