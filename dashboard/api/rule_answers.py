@@ -79,6 +79,10 @@ def rule_json(rule: Rule, book: Rulebook) -> dict[str, Any]:
     }
 
 
+DRAFT = "draft_without_a_name"
+"""What a rule is called that nobody has named yet, while it is replayed."""
+
+
 def log(sources: Sources) -> dict[str, Any]:
     """{changes}: what people changed of rules, the newest first. before: their fields of the rule until then."""
     before: dict[str, Table | None] = {}
@@ -171,8 +175,11 @@ def plotted(rule: Rule) -> list[dict[str, Any]]:
 
 
 def replayed_table(sources: Sources, file: Tables, given: Any) -> dict[str, Any]:
-    """The same of fields that are not saved: {name, table, start, end}."""
+    """The same of fields that are not saved: {name, table, start, end}. A draft of a new rule needs neither a name nor
+    a title."""
     name, table = _named_table(given)
+    if name not in rulebook(sources, file).rules:
+        name, table = DRAFT, {"title": DRAFT, **table}
     instants = {key: str(given[key]) for key in ("start", "end") if given.get(key) is not None}
     return replayed(sources, file, name, table, instants)
 

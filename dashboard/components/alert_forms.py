@@ -23,11 +23,20 @@ RULE_FIELDS = (("when", "Wrong when"), ("for", "For"), ("clear", "Over when"), (
 
 
 def form(
-    kind: str, *parts: str, button: str, ask: str = "", flag: str = "", class_name: str = "", after: str = ""
+    kind: str,
+    *parts: str,
+    button: str,
+    ask: str = "",
+    flag: str = "",
+    class_name: str = "",
+    after: str = "",
+    done: str = "",
 ) -> Raw:
     """A form that sends one kind of command. flag: `changed`, only the fields that somebody changed are sent;
-    `once`, it is empty again when it was sent. after: what stands below its button."""
+    `once`, it is empty again when it was sent. after: what stands below its button. done: what is said when it was
+    carried out, with a link where that was a rule."""
     extra = (f' data-ask="{escape(ask)}"' if ask else "") + (f" data-{flag}" if flag else "")
+    extra += f' data-done="{escape(done)}"' if done else ""
     return Raw(
         f'<form class="order {class_name}" data-alert-order="{escape(kind)}"{extra}>{"".join(parts)}'
         f'<button type="submit" class="plain">{escape(button)}</button>'
@@ -126,6 +135,7 @@ def edit(rule: Answer) -> Raw:
         _wide("table.message", "Sentence", rule["message"], "made of what was read"),
         _wide("table.text", "What it means, and what to do first", rule["text"], _paragraph(rule)),
         button="Save",
+        done="Saved",
         flag="changed",
         class_name="typed rule-form",
         after=REPLAY,
@@ -150,11 +160,14 @@ def create() -> Raw:
         choice("table.place", "Of each", [(name, name) for name in PLACES], "gpu"),
         choice("table.severity", "Severity", [(name, name) for name in SEVERITIES], "warning"),
         _wide("table.when", "Wrong when", "", EXAMPLE),
-        entry("table.for", "For", "", "60s"),
+        entry("table.for", "For", "", "0s"),
         _wide("table.clear", "Over when", "", "where nothing stands here: that it does not hold"),
-        entry("table.clear_for", "For", "", "60s"),
+        entry("table.clear_for", "For", "", "0s"),
+        entry("table.channels", "Told", "", "every channel", "names"),
+        _wide("table.message", "Sentence", "", "made of what was read"),
         _wide("table.text", "What it means, and what to do first", ""),
         button="Make the rule",
+        done="Made",
         flag="once",
         class_name="typed rule-form",
         after=REPLAY,

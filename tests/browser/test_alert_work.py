@@ -75,17 +75,31 @@ def test_a_window_is_planned_from_and_until_a_moment(site: Site, open_page: Open
     assert sent == [{"kind": "silence", "node": "spark-02", "start_ms": start, "end_ms": start + 30_600_000}]
 
 
-def test_a_rule_is_made_and_deleted_and_the_log_says_so(site: Site, open_page: Open) -> None:
+def test_a_rule_is_made_and_deleted_and_the_log_says_so(site: Site, open_page: Open, complaints: Complaints) -> None:
+    complaints.allowed = ("400 (BAD REQUEST)",)
     page = open_page(f"{site.address}/alerts")
     page.on("dialog", lambda dialog: dialog.accept())
     with collecting(site.world):
         page.get_by_text("Make a rule").click()
         form = page.locator("[data-key='create'] form")
-        form.get_by_label("Name").fill("fan_gone")
+        form.get_by_label("Name").fill("Fan gone!")
         form.get_by_label("Title").fill("Fan gone")
         form.get_by_label("Wrong when").fill("gpu_temperature_celsius > 80 °C")
+        form.get_by_role("button", name="When would this have fired?").click()
+        expect(form.locator("[data-replayed]")).to_contain_text("It would not have fired")
         form.get_by_role("button", name="Make the rule").click()
+        said = form.locator("[data-said]")
+        expect(said).to_contain_text("expected a rule's name")
+        form.get_by_label("Name").fill("fan_gone")
+        form.get_by_label("Told").fill("ops, night")
+        form.get_by_role("button", name="Make the rule").click()
+        expect(said).to_have_text("Made: Fan gone")
+        expect(form.locator("[data-replayed]")).to_be_empty()
         mine = rule(page, "fan_gone")
+        mine.locator("summary").first.click()
+        expect(mine.get_by_role("button", name="Save")).not_to_be_visible()
+        said.get_by_role("link").click()
+        expect(mine.get_by_role("button", name="Save")).to_be_visible()
         expect(mine.locator("summary").first).to_contain_text("made here")
         mine.get_by_role("button", name="Delete").click()
         expect(mine).to_have_count(0)
@@ -93,6 +107,7 @@ def test_a_rule_is_made_and_deleted_and_the_log_says_so(site: Site, open_page: O
     rows = page.locator(".rule-log tbody tr")
     expect(rows.first).to_contain_text("everything taken back")
     expect(rows.last).to_contain_text("when: gpu_temperature_celsius > 80 °C")
+    expect(rows.last).to_contain_text("channels: ops, night")
 
 
 def test_a_replay_stands_on_the_course_of_what_the_rule_reads(make_site: MakeSite, open_page: Open) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dashboard import alert_steps
-from dashboard.components import alert_channels, alert_rules
+from dashboard.components import alert_channels, alert_forms, alert_rules
 from tests.dashboard.alert_parts import (
     CHANGE,
     CHANNEL,
@@ -37,6 +37,15 @@ def test_a_rule_as_delivered() -> None:
     assert 'name="table.for" value="60s"' in html
     assert '<textarea name="table.when" rows="1"' in html
     assert '<option value="warning" selected>' in html
+
+
+def test_the_form_of_a_new_rule_shows_what_applies_where_nothing_stands() -> None:
+    html = render(alert_forms.create())
+    for name in ("table.for", "table.clear_for"):
+        assert f'name="{name}" value="" placeholder="0s"' in html
+    assert 'name="table.channels" value="" placeholder="every channel" data-as="names"' in html
+    assert '<textarea name="table.message"' in html
+    assert 'data-done="Made"' in html
 
 
 def test_a_changed_rule_says_by_whom_and_offers_the_way_back() -> None:

@@ -237,6 +237,18 @@ def test_an_order_that_nobody_carries_out(web: Web, monkeypatch: pytest.MonkeyPa
     assert web.get("alerts/commands/77", 404)["error"] == "There is no command 77."
 
 
+@pytest.mark.parametrize("name", ["", "Fan gone!", "fan_gone"])
+def test_a_draft_is_replayed_without_name_and_title(web: Web, name: str) -> None:
+    def replay(**table: str) -> Any:
+        return web.client.post("/api/v1/rules/replay", json={"name": name, "table": table, "start": "-1h"})
+
+    draft = {"place": "gpu", "when": "gpu_temperature_celsius > 0 °C", "severity": "warning"}
+    found = replay(**draft)
+    assert (found.status_code, len(found.json["fired"]) > 0) == (200, True)
+    refused = replay(**draft | {"for": "soon"})
+    assert (refused.status_code, "is no duration" in refused.json["error"]) == (400, True)
+
+
 def test_a_rule_is_checked_without_being_changed(web: Web) -> None:
     def check(**body: Any) -> Any:
         return web.client.post("/api/v1/rules/check", json=body)

@@ -1,5 +1,6 @@
 // When a rule would have fired, on the course of what it reads: a chart for each metric, and how often in each week.
 
+import { Closer } from "../explore/closer.js";
 import { paint, paintLines } from "../explore/colours.js";
 import { drawChart, valueAxis } from "../explore/draw.js";
 import { text, useTables } from "../explore/format.js";
@@ -33,7 +34,7 @@ export class Replayed {
     const config = JSON.parse(document.querySelector("[data-tables]").dataset.tables);
     useTables(config);
     const [first, last] = found.recorded;
-    Object.assign(this, { colours: config.colours, found, span: [Math.max(first, found.start), last], cursor: null });
+    Object.assign(this, { colours: config.colours, found, whole: [Math.max(first, found.start), last], cursor: null, steps: new Closer(this) });
     this.place = element("div", "evidence-charts replay-charts");
     if (!first || last <= first) return;
     this.said = element("p", "note");
@@ -44,9 +45,17 @@ export class Replayed {
     this.point(null);
   }
 
+  get span() {
+    return this.steps.span;
+  }
+
+  closer() {
+    this.charts.forEach((chart) => chart.load());
+  }
+
   weeks() {
     const list = element("ul", "replay-weeks");
-    list.append(...weeks(this.found.fired, this.span).map(([from, to, count]) => {
+    list.append(...weeks(this.found.fired, this.whole).map(([from, to, count]) => {
       const made = element("li");
       made.title = `${instantText(from, to)} – ${instantText(to, to)}`;
       made.append(element("b", "", String(count)), element("span", "note", `to ${dayText(to)}`));

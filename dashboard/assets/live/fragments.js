@@ -162,6 +162,7 @@ export function refresh(place) {
 }
 
 export function startFragments() {
+  addEventListener("hashchange", () => leadTo(document));
   document.addEventListener("toggle", (event) => {
     const place = event.target.open && event.target.querySelector?.("[data-fragment]");
     if (place && !place.filled) load(place.dataset.fragment);

@@ -1,6 +1,7 @@
 // What people do to runs and alerts: forms become commands, which the collector carries out at its next tick.
 
 import { fromInput } from "../explore/time.js";
+import { element } from "../live/dom.js";
 import { initial } from "../live/fields.js";
 import { go } from "../live/go.js";
 import { moment } from "./moments.js";
@@ -35,7 +36,7 @@ export function payload(form) {
     const value = READ[field.dataset.as](field.value, Number(field.dataset.base), found), path = field.name.split(".");
     let place = found;
     for (const group of path.slice(0, -1)) place = place[group] ??= {};
-    if (value !== "" || !alertOrder || "changed" in form.dataset) place[path.at(-1)] = value;
+    if (value?.length !== 0 || !alertOrder || "changed" in form.dataset) place[path.at(-1)] = value;
   }
   return found;
 }
@@ -60,6 +61,14 @@ async function test(name) {
   return { why: error ?? text };
 }
 
+// What a form says when its command was carried out: of a rule with a link to where it stands.
+function told({ dataset: { done } }, { name, table }, note) {
+  if (!done || !name) return [note ?? ""];
+  const link = element("a", "", table?.title ?? name);
+  link.href = `#rule-${name}`;
+  return [`${done}: `, link];
+}
+
 // done: called with the form once its command was carried out.
 export function startOrders(done) {
   document.addEventListener("submit", async (event) => {
@@ -71,11 +80,15 @@ export function startOrders(done) {
     button.disabled = true;
     said.textContent = "…";
     const { channelTest } = form.dataset, door = DOORS["alertOrder" in form.dataset ? "alertOrder" : "runOrder"];
-    const { error, why, note } = await (channelTest === undefined ? send(payload(form), door) : test(channelTest));
+    const order = channelTest === undefined ? payload(form) : {};
+    const { error, why, note } = await (channelTest === undefined ? send(order, door) : test(channelTest));
     button.disabled = false;
-    said.textContent = error ?? why ?? note ?? "";
+    said.replaceChildren(...(error || why ? [error ?? why] : told(form, order, note)));
     if (error) return;
-    if ("once" in form.dataset) form.reset();
+    if ("once" in form.dataset) {
+      form.reset();
+      form.querySelector("[data-replayed]")?.replaceChildren();
+    }
     if (form.dataset.then) go(form.dataset.then);
     else done(form);
   });

@@ -35,7 +35,7 @@ async function drawn(found) {
 }
 
 async function ask(form) {
-  const { name, table = {} } = payload(form);
+  const { name = "", table = {} } = payload(form);
   try {
     const answer = await fetch("/api/v1/rules/replay", {
       method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ name, table, start: REACH }),
