@@ -246,6 +246,7 @@ class Target:
             "dropped_families": self.warnings[0],
             "refused_series": self.warnings[1],
             "impossible_numbers": health.impossible,
+            "silent_s": self.politeness.silent_s,
         }
         if self.is_node:
             detail |= {"processes": list(self.state.processes), "readings": dict(self.state.readings)}

@@ -64,6 +64,11 @@ class Politeness:
         ticks = interval_ticks(fastest, self.tick_s)
         return (ticks if self.by_cost else 1) * self.tick_s
 
+    @property
+    def silent_s(self) -> float | None:
+        """Seconds between two requests while it gives no page, growing; None while it does."""
+        return max(pause_s(self._last, self._failures), self.tick_s) if self._failures else None
+
     def answered(self, now_s: float, seconds: float, *, idle: bool) -> None:
         """A page arrived for the tick of this instant. idle: no request was running, so its time is our cost."""
         if idle:
@@ -76,4 +81,4 @@ class Politeness:
         same_kind = (outcome in _DENIED) == (self._last in _DENIED)
         self._failures = self._failures + 1 if same_kind and self._failures else 1
         self._last = outcome
-        self._next_s = now_s + max(pause_s(outcome, self._failures), self.tick_s)
+        self._next_s = now_s + (self.silent_s or self.tick_s)

@@ -139,6 +139,8 @@ def target(scene: Scene, row: TargetRow, problems: list[Problem], looks: Looks) 
         "since": row.since_ms,
         "url": without_login(row.url),
         "interval_s": row.interval_ms / 1000.0,
+        "silent_s": None if state == "unknown" or scene.alive(row) else row.detail.get("silent_s"),
+        "engine": row.detail.get("engine") or None,
         "scrape_s": reading(cluster.SCRAPE_SECONDS),
         "scrape_bytes": reading(cluster.SCRAPE_BYTES),
         "missed_ticks": row.detail.get("missed"),

@@ -94,7 +94,7 @@ def card(
     parts: list[Content] = [head, words.message(alert)]
     if doubt := words.doubt(alert, rule):
         parts.append(html.P(doubt, className="note doubt"))
-    parts += words.first(rule)
+    parts += words.first(rule, alert)
     parts += [words.hidden(silence)] if silence is not None else []
     parts += [_others(others, now_ms)] if others else []
     parts += [_effects(effects)] if effects else []

@@ -107,14 +107,18 @@ def read(values: Sequence[Answer]) -> str:
     return f"Went without {', '.join([*missing[:MOST_MISSING], *more])}."
 
 
-def first(rule: Answer | None, *, whole: bool = False) -> list[Component]:
-    """What to do first, and where more of it stands; whole: what it means and what it is not, too."""
+def first(rule: Answer | None, alert: Answer | None = None, *, whole: bool = False) -> list[Component]:
+    """What to do first, and where more of it stands; whole: what it means and what it is not, too. alert: whose name
+    stands in a command that names it."""
     if rule is None:
         return []
     step = alert_steps.of_rule(rule["name"], rule["origins"])
     if step is None:
         return [_said("", rule["text"], *runbook(rule))] if rule["text"] or runbook(rule) else []
-    parts = [_said("First", step.first, *runbook(rule))]
+    order = step.first
+    if alert is not None and alert["place"] == "channel" and alert["key"]:
+        order = order.replace("test-channel NAME", f"test-channel {alert['key'][0]}")
+    parts = [_said("First", order, *runbook(rule))]
     return [*parts, _said("Means", step.means), _said("Not this", step.other)] if whole else parts
 
 

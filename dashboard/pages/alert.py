@@ -41,7 +41,7 @@ def body(answer: Answer | None, now_ms: int) -> tuple[list[Component], int]:
         className="page-head alert-head",
     )
     parts: list[Content] = [words.message(alert), cells(answer, now_ms)]
-    parts += words.first(answer["rule"], whole=True)
+    parts += words.first(answer["rule"], alert, whole=True)
     parts += reasons(answer)
     doing = [lists.doing(alert, now_ms)] if alert["ended"] is None else []
     parts.append(html.Div([*doing, ways(alert)], className="alert-do"))

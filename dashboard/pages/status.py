@@ -26,7 +26,7 @@ COLUMNS: tuple[Column, ...] = (
     ("Read", "How long ago its newest answer came"),
     ("Scrape", "How long it took to answer the last time"),
     ("Page", "Size of its metrics page"),
-    ("Every", "How often it is asked"),
+    ("Every", "How often it is asked; one that is silent is asked less and less often"),
     ("Missed", "Ticks at which it was due and gave no page; those that the collector left out stand below"),
     ("Resets", "How often its counters began anew in the last hour: it was restarted"),
     ("Skew", "How far its clock is ahead of the hub's; rates do not depend on it"),
@@ -68,7 +68,7 @@ def target_row(target: Target, is_node: bool) -> Row:
         read,
         number_cell(target["scrape_s"], Unit.SECONDS, "not measured"),
         number_cell(target["scrape_bytes"], Unit.BYTES, "not measured"),
-        number_cell(target["interval_s"], Unit.SECONDS),
+        every(target),
         count(target["missed_ticks"]),
         count(target["resets"]),
         number_cell(target["clock_skew_s"], Unit.SECONDS, "an engine tells no time"),
@@ -78,6 +78,15 @@ def target_row(target: Target, is_node: bool) -> Row:
         not_offered(target["not_offered"]),
     ]
     return Row(html.Span([mark, name]), cells, target["level"])
+
+
+def every(target: Target) -> Content:
+    """How often it is asked; one that is silent is asked less and less often, and nothing is amiss with that."""
+    usual = number_cell(target["interval_s"], Unit.SECONDS)
+    if target["silent_s"] is None or target["silent_s"] <= target["interval_s"]:
+        return usual
+    now = formatting.text(target["silent_s"], Unit.SECONDS)
+    return html.Span([usual, html.Small(f" asked every {now} while silent", className="note")])
 
 
 def state_of(target: Target) -> list[Component]:
@@ -156,9 +165,10 @@ def body(status: Answer, absent: Answer) -> list[Component]:
     else:
         nothing = "None is watched."
     engines = targets(status["engines"], False, "Engines", "None is watched. Name one: --engine http://10.0.0.1:8000")
+    hint = [html.P(HINT, className="note")] if any(one["engine"] == "vllm" for one in status["engines"]) else []
     return [
         head,
-        panel("Engines", engines, html.P(HINT, className="note")),
+        panel("Engines", engines, *hint),
         panel("Nodes", targets(status["nodes"], True, "Nodes", nothing)),
         html.Div(
             [

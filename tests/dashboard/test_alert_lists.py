@@ -173,6 +173,13 @@ def test_a_card_says_what_to_do_first_and_who_does_not_want_to_hear_of_it() -> N
     assert "It throttles soon." in text(lists.card(alert(1), (), NOW, {**RULE, "name": "mine"}))
 
 
+def test_a_failing_channel_has_its_name_in_the_command_to_try_it() -> None:
+    rule = {**RULE, "name": "channel_failing"}
+    failing = alert(1, rule="channel_failing", place="channel", key=["ops"])
+    assert "app.py alerts test-channel ops prints" in text(lists.card(failing, (), NOW, rule))
+    assert "app.py alerts test-channel NAME prints" in text(alert_rules.rule(rule))
+
+
 def test_every_rule_of_the_product_has_a_first_step_and_no_other() -> None:
     assert set(alert_steps.steps()) == set(defaults())
     found = alert_steps.read(

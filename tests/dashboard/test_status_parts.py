@@ -16,6 +16,8 @@ TARGET: dict[str, Any] = {
     "age_s": 1.25,
     "url": "http://spark-03:9810",
     "interval_s": 1.0,
+    "silent_s": None,
+    "engine": None,
     "scrape_s": 0.0123,
     "scrape_bytes": 23552.0,
     "missed_ticks": 3,
@@ -74,6 +76,24 @@ def test_heads_say_what_stands_below_them_on_hover_and_focus() -> None:
     assert {attribute(one, "tabIndex") for one in heads} == {0}
     labels = [attribute(one, "data-label") for one in walk(part) if attribute(one, "data-label")]
     assert labels[:3] == ["State", "Read", "Scrape"]
+
+
+def test_a_silent_target_says_how_often_it_is_asked_meanwhile() -> None:
+    def every(silent_s: float | None) -> str:
+        return text(status.every({**TARGET, "silent_s": silent_s}))
+
+    assert [every(None), every(1.0)] == ["1.0 s", "1.0 s"]
+    assert every(10.0) == "1.0 s asked every 10.0 s while silent"
+
+
+def test_only_a_vllm_engine_has_advice_on_its_log() -> None:
+    def told(*engines: str) -> bool:
+        found = {"sentence": {"level": "ok"}, "versions": {}, "nodes": [], "deployments": [], "store": FOUND}
+        found |= {"collector": {"left_out": {"ticks": 0, "stretches": []}}}
+        found |= {"engines": [{**TARGET, "engine": one} for one in engines]}
+        return status.HINT in text(status.body(found, {"absences": []}))
+
+    assert [told(), told("sglang"), told("sglang", "vllm")] == [False, False, True]
 
 
 def test_left_out_counts_what_is_known() -> None:

@@ -118,6 +118,18 @@ def test_success_forgets_failures() -> None:
     assert pauses(polite, Outcome.REFUSED, 2) == [1.0, 2.0]
 
 
+def test_how_often_a_silent_target_is_asked_is_told() -> None:
+    polite = Politeness(tick_s=1.0)
+    assert polite.silent_s is None
+    pauses(polite, Outcome.REFUSED, 3)
+    assert polite.silent_s == 4.0
+    polite.answered(100.0, 0.001, idle=True)
+    assert polite.silent_s is None
+    slow = Politeness(tick_s=5.0)
+    slow.failed(0.0, Outcome.REFUSED)
+    assert slow.silent_s == 5.0
+
+
 def test_another_kind_of_failure_starts_anew() -> None:
     polite = Politeness(tick_s=1.0)
     pauses(polite, Outcome.NOT_FOUND, 3)
