@@ -32,7 +32,9 @@ FULL = f"{MOST} exports are being made already; ask again when one of them is do
 BREATH_S = 0.002
 """Pause between slices, in which live ticks get their turn."""
 STALLED_S = 60.0
-"""A client that takes nothing for so long has gone, and gives its place to the next."""
+"""A client that takes less than a part for so long has gone, and gives its place to the next."""
+PART_BYTES = 64 << 10
+"""Sent at once: the time that sending may take is that of all of it, and pieces of a file have megabytes."""
 GZIP = "application/gzip"
 TYPES = {
     formats.CSV: "text/csv; charset=utf-8; header=present",
@@ -143,9 +145,14 @@ def _first(pieces: Iterator[bytes]) -> bytes:
 
 
 def _until_done(pieces: Iterable[bytes], give_back: Callable[[], None]) -> Iterator[bytes]:
-    """The same pieces; the place is free when all of them are made, whether or not the server closes the answer."""
+    """The same pieces, in parts; the place is free when all of them are made, whether or not the server closes the
+    answer."""
     try:
-        yield from pieces
+        for piece in pieces:
+            if len(piece) <= PART_BYTES:
+                yield piece
+            else:
+                yield from (piece[low : low + PART_BYTES] for low in range(0, len(piece), PART_BYTES))
     finally:
         give_back()
 
