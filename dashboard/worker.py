@@ -125,8 +125,8 @@ class Worker(ThreadWorker):  # type: ignore[misc]
     def handle(self, conn: Any) -> Any:
         """Answer a request that was received. Runs in a thread of the pool.
 
-        The kernel bounds each wait for room to send: a client that reads 10 kB/s or more is never cut off (an export has a
-        limit of its own, see `dashboard.api.download`).
+        The kernel bounds each wait for room to send: a client that reads 10 kB/s or more is never cut off. Exports have
+        a limit of their own, see `dashboard.api.download`.
         """
         try:
             conn.sock.setsockopt(SOL_SOCKET, SO_SNDTIMEO, struct.pack("ll", *divmod(round(SEND_S * 1e6), 1_000_000)))
