@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -45,10 +46,42 @@ def destinations(settings: Settings, environ: Mapping[str, str] = os.environ) ->
         if is_allowed(url):
             found.append(Destination(channel(name, table), url, table.get("private", False)))
         else:
-            problems.append(f"channels.{name}: {masked(url)!r} is wrong, expected {EXPECTED}")
+            problems.append(wrong_address(name, url))
     if problems:
         raise SettingsError(problems)
     return tuple(found)
+
+
+def wrong_addresses(given: Mapping[str, Any]) -> list[str]:
+    """What is wrong with addresses that stand in settings of which something else is wrong, too. given: as written."""
+    found = []
+    for name, table in tables(given.get("channels")).items():
+        url = table.get("url") if isinstance(table, Mapping) else None
+        if isinstance(url, str) and len(url.split()) == 1 and not is_allowed(url.strip()):
+            found.append(wrong_address(name, url.strip()))
+    url = tables(given.get("heartbeat")).get("url")
+    if isinstance(url, str) and len(url.split()) == 1 and not is_web(url.strip()):
+        found.append(wrong_heartbeat(url.strip()))
+    return found
+
+
+def tables(raw: object) -> Mapping[str, Any]:
+    """A table of the file, or the JSON of a variable; none where it is neither."""
+    try:
+        found = json.loads(raw) if isinstance(raw, str) else raw
+    except json.JSONDecodeError:
+        return {}
+    return found if isinstance(found, Mapping) else {}
+
+
+def wrong_address(name: str, url: str) -> str:
+    """An address to which no message may go."""
+    return f"channels.{name}: {masked(url)!r} is wrong, expected {EXPECTED}"
+
+
+def wrong_heartbeat(url: str) -> str:
+    """An address to which no heartbeat goes."""
+    return f"heartbeat: {masked(url)!r} is wrong, expected an address with http:// or https://"
 
 
 def address(where: str, table: Mapping[str, Any], environ: Mapping[str, str]) -> str:
@@ -79,7 +112,7 @@ def heartbeat(settings: Settings, environ: Mapping[str, str] = os.environ) -> He
         return None
     url = address("heartbeat", table, environ)
     if not is_web(url):
-        raise SettingsError([f"heartbeat: {masked(url)!r} is wrong, expected an address with http:// or https://"])
+        raise SettingsError([wrong_heartbeat(url)])
     return Heartbeat(url, table.get("every", 60.0), table.get("private", False))
 
 

@@ -108,12 +108,20 @@ def main(arguments: list[str]) -> int:
         return UNREAD
 
 
+def wrong_beside(given: Mapping[str, Any]) -> list[str]:
+    """What is wrong with addresses and rules in settings of which something else is wrong, too. given: as written."""
+    from cli import configs, destinations  # large: only where something is wrong
+
+    tables = {name: one for name, one in destinations.tables(given.get("alerts")).items() if isinstance(one, Mapping)}
+    return [*destinations.wrong_addresses(given), *(f"alerts: {one}" for one in configs.wrong_rules(tables))]
+
+
 def _run(arguments: list[str]) -> int:
     given = vars(parser().parse_args(joined(arguments)))
     command, config = given.pop("command"), given.pop("config", None)
     own = {option.name: given.pop(option.name) for option in OPTIONS.get(command, ()) if option.name in given}
     try:
-        settings = load(given, os.environ, Path.cwd(), config)
+        settings = load(given, os.environ, Path.cwd(), config, wrong_beside)
         logs.configure(command, settings.log_level)
         name = MODULES.get(command, command.replace("-", "_"))
         module = importlib.import_module(f"cli.{name}")

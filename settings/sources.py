@@ -10,7 +10,7 @@ import difflib
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,17 +34,25 @@ MOST_BYTES = 1 << 20
 """Of a settings file."""
 
 
-def load(flags: Mapping[str, Any], environ: Mapping[str, str], directory: Path, config: str | None = None) -> Settings:
+def load(
+    flags: Mapping[str, Any],
+    environ: Mapping[str, str],
+    directory: Path,
+    config: str | None = None,
+    judge: Callable[[Mapping[str, Any]], Iterable[str]] | None = None,
+) -> Settings:
     """The settings from all sources.
 
     flags: setting name → raw value, only those given. directory: where `tachograph.toml` is looked for.
     config: path of the file instead; it must exist. An empty path means no file, an empty variable the default.
+    judge: what is wrong with addresses and rules beyond their shape, for whoever uses them: asked only where something
+    else is wrong, so that all is said at once.
     Raises SettingsError with everything that is wrong.
     """
     problems: list[str] = []
     defaults = {row.name: row.default for row in TABLE}
     defaults["store"] = f"sqlite:///{state_directory(environ) / 'tachograph.db'}"
-    values, origin = dict(defaults), dict[str, str]()
+    values, origin, told = dict(defaults), dict[str, str](), dict[str, Any]()
     named = environ.get(f"{PREFIX}CONFIG") if config is None else config
     for source, given in (
         ("file", _read_file(named, directory, problems)),
@@ -55,11 +63,13 @@ def load(flags: Mapping[str, Any], environ: Mapping[str, str], directory: Path, 
             found = _named(row, source, given, problems)
             if found is None:
                 continue
-            raw = given[found.name]
+            raw = told[row.name] = given[found.name]
             empty = raw == "" and source == "environment"
             values[row.name] = defaults[row.name] if empty else _parse(found, source, raw, values[row.name], problems)
             origin[row.name] = "default" if empty else source
     problems += _contradictions(values)
+    if problems and judge is not None:
+        problems += [one for one in judge(told) if one not in problems]
     if problems:
         raise SettingsError(problems)
     return Settings(**values, origin=origin)

@@ -10,6 +10,8 @@ import pytest
 from alerts.notices import Channel
 from alerts.rule import Severity
 from cli import configs, destinations
+from cli.main import wrong_beside
+from pipeline.notify.destination import EXPECTED
 from settings import Settings, SettingsError, load, to_environment
 
 FILE = """
@@ -135,3 +137,47 @@ def test_several_wrong_channels_are_said_at_once(tmp_path: Path) -> None:
         f"channels.b: '…' is wrong, {expected}mailtos://, json://, jsons://",
         f"channels.c.url_file: {str(tmp_path / 'empty')!r} is wrong, expected a file with one address",
     )
+
+
+WRONG = """port = 99999
+[channels.ops]
+url = "foo://hunter22"
+severity = "bad"
+[channels.night]
+url = "ntfys://h/x"
+[channels.none]
+url = 5
+[heartbeat]
+url = "ftp://hunter22"
+every = "x"
+[alerts.gpu_hot]
+for = "soon"
+"""
+
+
+def test_addresses_are_judged_beside_all_else_that_is_wrong(tmp_path: Path) -> None:
+    """A channel whose severity is wrong, too, whatever else is; addresses that go anywhere are asked of right settings
+    by whoever sends there."""
+    (tmp_path / "tachograph.toml").write_text(WRONG)
+    with pytest.raises(SettingsError) as caught:
+        load({}, {}, tmp_path, judge=wrong_beside)
+    found = caught.value.problems
+    assert [one for one in found if "foo://" in one] == [f"channels.ops: 'foo://…' is wrong, expected {EXPECTED}"]
+    assert "heartbeat: 'ftp://…' is wrong, expected an address with http:// or https://" in found
+    assert any("channels: 'ops.severity=bad' is wrong" in one for one in found)
+    assert "alerts: rule gpu_hot: for: 'soon' is no duration: write it like 90s, 2min or 24h" in found
+    assert any(one.startswith("port: ") for one in found)
+    assert "hunter22" not in str(caught.value)
+    assert not any("night" in one for one in found)
+
+
+def test_an_address_is_judged_in_a_variable_and_no_other_form_is(tmp_path: Path) -> None:
+    spelled = json.dumps({"a": {"url": "foo://x"}, "b": {"url": "two words"}, "c": 5})
+    assert destinations.wrong_addresses({"channels": spelled}) == [
+        f"channels.a: 'foo://…' is wrong, expected {EXPECTED}"
+    ]
+    for other in ("{", "[]", 5, None):
+        assert destinations.wrong_addresses({"channels": other, "heartbeat": other}) == []
+    right = "[channels.ops]\nurl = 'foo://x'\n"
+    (tmp_path / "tachograph.toml").write_text(right)
+    assert load({}, {}, tmp_path, judge=destinations.wrong_addresses).channels["ops"]["url"] == "foo://x"
