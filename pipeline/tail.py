@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from pipeline.retention import DAY_MS
 from pipeline.window import Window
 from storage.errors import StoreAway, StoreBusy
-from storage.records import Row
+from storage.records import Commit, Row
 from storage.store import Store
 
 SPAN_MS = 75 * 60_000
@@ -32,13 +33,18 @@ class Tail(Window):
 
         The first call loads the whole span in slices, so that no read transaction is long. After a failure the next
         one begins anew. Later ones take in again what they could not read while the store was busy or away; what is
-        damaged is passed over.
+        damaged is passed over. When the collector's clock, which had leapt ahead, is right again, all is loaded anew
+        without the rows of that other time.
         """
         if self._sequence < 0:
             return self._load()
         commits = self._store.commits_after(self._sequence)
         if not commits:
             return []
+        if _leapt(self.latest_tick, commits[-1]):
+            self._sequence, self._loaded = -1, False
+            self.clear()
+            return self._load()
         first = min(commit.first_tick for commit in commits)
         last = max(commit.last_tick for commit in commits)
         before, self._sequence = self._sequence, commits[-1].sequence
@@ -53,6 +59,7 @@ class Tail(Window):
         if latest is None:
             return []
         newest = max((row.tick for row in self._store.last_rows().values()), default=latest.last_tick)
+        newest = latest.last_tick if _leapt(newest, latest) else newest
         ticks: list[int] = []
         for start in range(newest - self._span_ms, newest + 1, LOAD_SLICE_MS):
             ticks += self._take(start, min(start + LOAD_SLICE_MS - 1, newest))
@@ -77,3 +84,9 @@ class Tail(Window):
     def _add_row(self, row: Row) -> None:
         series = self._store.series_of(row.layout)
         self.add(row.target, row.tick, float(row.at_ms), series, np.asarray(row.values, dtype=np.float64))
+
+
+def _leapt(newest: int | None, commit: Commit) -> bool:
+    """Whether rows stand more than a day ahead of those that come now: a collector follows no such clock for good, see
+    `pipeline.collector.newest_tick`."""
+    return newest is not None and commit.first_tick <= commit.last_tick < newest - DAY_MS > commit.at_ms

@@ -113,6 +113,11 @@ class Window:
             still = {target: [one for one in own if one[1] > oldest] for target, own in self._stretches.items()}
             self._stretches = {target: own for target, own in still.items() if own}
 
+    def clear(self) -> None:
+        """Forget all rows."""
+        with self._lock:
+            self._blocks, self._steps, self.latest_tick = {}, [], None
+
     def targets(self) -> list[str]:
         """Names of the targets that have rows."""
         with self._lock:

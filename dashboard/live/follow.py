@@ -65,6 +65,8 @@ class Follower:
     def step(self) -> int:
         """One look at the store; number of messages published."""
         ticks = self._tail.follow()
+        if self._told is not None and self._told > (self._tail.latest_tick or 0):  # of a clock that had leapt
+            self._told = None
         if self._told is None:
             ticks = ticks[-1:]
         fresh = [tick for tick in ticks if self._told is None or tick > self._told][-MOST_AT_ONCE:]

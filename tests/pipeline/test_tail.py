@@ -227,3 +227,36 @@ def test_whoever_reads_while_rows_come_sees_no_rate_over_a_restart(opened: Store
     tail.follow()
     known = {10: 200.0, 11: 200.0}
     assert tail.seen[-12:] == [known] * 10 + [known | {22: 200.0}, known | {22: 200.0, 23: 200.0}]
+
+
+YEAR_S = 365 * 86_400
+
+
+def test_rows_of_a_clock_that_had_leapt_do_not_stop_the_tail(opened: Store) -> None:
+    write(opened, "e", [*range(10)])
+    tail = Tail(opened)
+    tail.follow()
+    write(opened, "e", [YEAR_S, YEAR_S + 1])
+    assert tail.follow() == [T0 + 1000 * at for at in (YEAR_S, YEAR_S + 1)]
+    write(opened, "e", [20])
+    assert tail.follow() == [T0 + 1000 * at for at in (*range(10), 20)]
+    write(opened, "e", [21])
+    assert tail.follow() == [T0 + 21_000]
+    opened.commit(Batch(), T0 + 21_500)
+    assert tail.follow() == []
+    write(opened, "e", [22])
+    later = Tail(opened)
+    later.follow()
+    tail.follow()
+    for one in (tail, later):
+        assert (one.latest_tick, one.loaded) == (T0 + 22_000, True)
+        assert one.frame([TOKENS.metric]).values.tolist() == [[20.0 * at for at in (*range(10), 20, 21, 22)]]
+
+
+def test_a_clock_that_is_less_than_a_day_ahead_is_followed(opened: Store) -> None:
+    write(opened, "e", [0, 86_400])
+    tail = Tail(opened)
+    tail.follow()
+    write(opened, "e", [1])
+    assert tail.follow() == [T0 + 1000]
+    assert tail.latest_tick == T0 + 86_400_000
