@@ -93,7 +93,7 @@ def test_stream_without_a_start_begins_with_the_whole(web: Web, serve: Serve) ->
     with stream(serve(web)) as told:
         name, number, whole = told.next()
         assert (name, number) == ("tick", tick(30))
-        assert len(whole["cells"]) == 24
+        assert len(whole["cells"]) == 25
         assert [node["name"] for node in whole["nodes"]] == ["spark-01", "spark-02", "spark-03", "spark-04"]
 
 
