@@ -19,7 +19,7 @@ from dashboard.alert_limits import Asked, asked, each
 from dashboard.api.lists import numbers
 from dashboard.run_view import short
 from pipeline.alert_evidence import OF_DEPLOYMENTS, OF_ENGINES, OF_NODES
-from telemetry.catalog import gpu
+from telemetry.catalog import cluster, engine, gpu
 from telemetry.frame import Floats, Frame, Ints
 from telemetry.model import Kind, Metric, Ratio, Scope, Series
 
@@ -40,6 +40,12 @@ MEANINGS = {
 """Bits of the one mask there is."""
 MASKS: Mapping[str, Mapping[int, str]] = {gpu.GPU_CLOCK_EVENT_REASONS.name: MEANINGS}
 NOTHING = "none"
+SUMS: Mapping[str, str] = {
+    cluster.RECORDED_DECODE.name: engine.GENERATION_TOKENS.name,
+    cluster.DEPLOYMENT_RUNNING.name: engine.REQUESTS_RUNNING.name,
+}
+"""What is kept of a deployment, and what of its engines says the same: one line per quantity."""
+RECORDED = ", recorded"
 
 
 def frame_of(kept: Mapping[str, Any]) -> Frame:
@@ -77,6 +83,8 @@ class Drawing:
         view = self._view()
         read = asked(self.rule) if self.rule else []
         told = {one.reading.metric.name for one in read if one.reading.how == "now"}
+        there = {series.metric for series in self.frame.series}
+        told |= {name for name, parts in SUMS.items() if parts in there}
         own = [self._chart(view, one, "rule") for one in read]
         beside = [
             self._chart(view, one, "beside") for one in _beside(self.frame) if one.reading.metric.name not in told
@@ -104,7 +112,8 @@ class Drawing:
             for key, values in ((table.keys[row], table.values[row]) for row in rows)
         ]
         return {
-            "label": label_of(reading) + (" per second" if reading.how == "rate" else ""),
+            "label": (label_of(reading) if of == "rule" else _of_all(reading))
+            + (" per second" if reading.how == "rate" else ""),
             "metric": metric.name,
             "unit": unit_of(reading).value,
             "of": of,
@@ -128,6 +137,12 @@ class Drawing:
         if metric.kind is not Kind.STATE and bits is None:
             return {"v": numbers(short(values))}
         return {"spans": list(_spans(self.frame.ticks, values, lambda value: _said(one, value, bits)))}
+
+
+def _of_all(reading: ex.Reading) -> str:
+    """What a chart beside is called: of a sum over all nodes or engines that, and not how it came into the store."""
+    label = label_of(reading)
+    return f"{label.removesuffix(RECORDED)}, all together" if label.endswith(RECORDED) else label
 
 
 def _said(one: Asked, value: float, bits: Mapping[int, str] | None) -> tuple[str, bool]:

@@ -140,6 +140,33 @@ def test_counters_beside_are_drawn_by_what_they_grow_by_per_second() -> None:
     assert sent["lines"][0]["labels"] == {"target": "a", "cage": "p0", "function": "f0"}
 
 
+def test_each_quantity_beside_has_one_chart_by_a_name_that_says_what_it_is() -> None:
+    engine = {"target": "head", "of": "beside", "engine": "0", "model": "K3"}
+    group = {"target": "deployment:k3", "of": "beside"}
+    recorded = (
+        series("recorded_decode_tokens_per_second", [9.0] * 14, **group),
+        series("deployment_requests_running", [2.0] * 14, **group),
+        series("cluster_gpu_power_watts", [800.0] * 14, target="cluster", of="beside"),
+    )
+    both = charts(
+        kept(
+            *recorded,
+            series("requests_running", [2.0] * 14, **engine),
+            series("generation_tokens_total", [9.0 * at for at in range(14)], **engine),
+        )
+    )
+    assert [one["metric"] for one in both] == [
+        "requests_running",
+        "generation_tokens_total",
+        "cluster_gpu_power_watts",
+    ]
+    assert [one["label"] for one in charts(kept(*recorded))] == [
+        "Decode, all together",
+        "Running, all together",
+        "GPU power, all together",
+    ]
+
+
 def test_no_rate_is_drawn_across_the_restart_of_a_counter() -> None:
     tokens = series("rdma_transmit_bytes_total", [float(second * 10) for second in range(20)], rdma="r0")
     whole = frame_of(kept(tokens))

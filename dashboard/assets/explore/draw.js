@@ -13,6 +13,7 @@ import { BOTTOM, LEFT, RIGHT, TOP } from "./margins.js";
 // A value axis has so many steps or fewer; more where they are as far apart as this.
 const LEAST_STEPS = 4, STEP_PX = 64;
 const FROM_ANY = { celsius: 10, hertz: 4e8 };
+const COUNTED = new Set(["count", "requests", "state", "tokens"]);
 const DASHES = [[], [5, 3], [1.5, 2.5], [8, 3, 1.5, 3]];
 
 // {low, high, step, scale, unit}: the value axis of these lines in the unit that suits them, on a plot of this height.
@@ -22,7 +23,13 @@ export function valueAxis(lines, span, width, unit, fit, height = 0) {
   const largest = Math.max(Math.abs(found[0]), Math.abs(found[1])) * scale;
   const free = any !== undefined, least = fit ? largest * 1e-6 || 1 : any ? any * scale : largest > 0 ? 0 : 1;
   const [low, high, step] = limits(found.map((value) => value * scale), !free, least, Math.max(LEAST_STEPS, Math.floor(height / STEP_PX)));
+  if (step < 1 && COUNTED.has(unit) && lines.every(whole)) return { low: Math.floor(low), high: Math.max(Math.ceil(high), Math.floor(low) + 1), step: 1, scale, unit: word };
   return { low, high, step, scale, unit: word };
+}
+
+// What is counted in ones has no quarters on its axis.
+function whole({ mid, low, high }) {
+  return [mid, low, high].every((values) => !values || values.every((value) => value === null || Number.isInteger(value)));
 }
 
 export function tickText(value, step) {
