@@ -67,7 +67,7 @@ def _export(sources: Sources, options: Mapping[str, Any]) -> int:
     output = options.get("output")
     form, gzip = _form(options.get("format"), output)
     formats.check(form)
-    wanted = asked.read(given, sources)
+    wanted = asked.read(given, sources, form)
     ending = f"{form}{GZIP}" if gzip else form
     path = Path(output if output is not None else file_name(wanted, ending))
     if output != STDOUT and path.exists() and not options.get("force"):

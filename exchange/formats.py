@@ -25,6 +25,15 @@ def check(form: str) -> None:
         parquet.check()
 
 
+def is_writable(form: str) -> bool:
+    """Whether the form can be written here."""
+    try:
+        check(form)
+    except parquet.NoParquet:
+        return False
+    return True
+
+
 def pieces(
     form: str,
     export: Export,

@@ -25,7 +25,8 @@ def quoted(name: str) -> str:
 class PlainFile:
     """`sample` holds the numbers, `t_ms` their time; a context manager that closes the file.
 
-    wide: texts and numbers of a row stand in `sample`. Else texts stand once in `series`, and `sample` refers to it.
+    wide: texts and numbers of a row stand in `sample`. Else texts stand once in `series`, and `sample` refers to it;
+    the view `reading` has both.
     ValueError for more than MOST_COLUMNS columns.
     """
 
@@ -58,6 +59,8 @@ class PlainFile:
             run(f"CREATE TABLE series ({', '.join(['id INTEGER PRIMARY KEY', *told])})")
             head = ["t_ms INTEGER NOT NULL", "series INTEGER NOT NULL REFERENCES series (id)", *counted]
             run(f"CREATE TABLE sample ({', '.join(head)}, PRIMARY KEY (series, t_ms)) WITHOUT ROWID")
+            shown = ", ".join(["t_ms", *map(quoted, (*texts, *numbers))])
+            run(f"CREATE VIEW reading AS SELECT {shown} FROM sample JOIN series ON series.id = sample.series")
         run('CREATE TABLE "column" (name TEXT PRIMARY KEY, metric TEXT, unit TEXT, meaning TEXT)')
         run("CREATE TABLE metadata (key TEXT PRIMARY KEY, value TEXT)")
 

@@ -68,7 +68,7 @@ def register(routes: Blueprint, process: WebProcess) -> None:
 
     def get_export(form: str) -> Response:
         given = arguments(export.KNOWN)
-        wanted = export.read(given, process.sources)
+        wanted = export.read(given, process.sources, form)
         packed = _packed(form, given)
         formats.check(form)
         if parameters.flag("estimate", given.get("estimate", "0")):

@@ -10,6 +10,7 @@ from dashboard.api import parameters, series
 from dashboard.api.parameters import ParameterError
 from dashboard.sources import Sources
 from exchange.extract import Export
+from exchange.formats import CSV, SQLITE
 from exchange.table import Layout
 from telemetry import catalog
 from telemetry.model import PARTS, Kind, Metric, Ratio, Scope, part
@@ -23,8 +24,9 @@ SHORTEST_STEP_MS = 100
 MOST_SPAN_MS = 3 * 366 * 86_400_000
 
 
-def read(arguments: Mapping[str, str], sources: Sources) -> Export:
-    """The export that parameters ask for; ParameterError with a sentence."""
+def read(arguments: Mapping[str, str], sources: Sources, form: str = CSV) -> Export:
+    """The export that parameters ask for; ParameterError with a sentence. form: of the file; in SQLite a row has a byte
+    for each column that is empty, so that everything in a wide table would be twenty times as large as it need be."""
     parameters.only(arguments, KNOWN)
     points, width = _resolution(arguments, sources)
     start, end = _range(arguments, sources)
@@ -34,7 +36,8 @@ def read(arguments: Mapping[str, str], sources: Sources) -> Export:
     if points is None:
         series.still_there(start, end, width, sources)
     chosen = tuple(replace(query, points=points, width_ms=width) for query in queries)
-    return Export(chosen, _layout(arguments.get("layout", Layout.WIDE.value)))
+    long = form == SQLITE and left.get("metric") == EVERYTHING
+    return Export(chosen, _layout(arguments.get("layout", (Layout.LONG if long else Layout.WIDE).value)))
 
 
 def _resolution(arguments: Mapping[str, str], sources: Sources) -> tuple[int | None, int | None]:

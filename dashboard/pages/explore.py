@@ -17,6 +17,7 @@ from dash.development.base_component import Component
 from dashboard.components.fragment import serve
 from dashboard.figures.explore import DEFAULT_METRICS, GROUPS, SERIES_COLOURS
 from dashboard.pages.explore_text import about
+from exchange.formats import FORMS, is_writable
 from telemetry import catalog, formatting
 
 PATH = "/explore"
@@ -25,7 +26,8 @@ PATH = "/explore"
 def configuration() -> dict[str, Any]:
     """{ladders, clock, groups, metrics, colours}: what the scripts need to know before they ask for anything.
 
-    `ladders` and `seconds` are the formatter's own tables, so that a number under the cursor reads as everywhere else.
+    `forms` are those in which files can be written here. `ladders` and `seconds` are the formatter's own tables, so
+    that a number under the cursor reads as everywhere else.
     """
     return {
         "ladders": {unit.value: asdict(ladder) for unit, ladder in formatting.LADDERS.items()},
@@ -43,6 +45,7 @@ def configuration() -> dict[str, Any]:
         "groups": [list(group) for group in GROUPS],
         "metrics": [metric.name for metric in DEFAULT_METRICS],
         "colours": list(SERIES_COLOURS),
+        "forms": [form for form in FORMS if is_writable(form)],
     }
 
 

@@ -199,6 +199,9 @@ CASES: list[tuple[str, str, Any]] = [
     ("export", f"m.exportWords({VIEW}, [{{ name: 'x', scope: 'node', labels: ['gpu'], kind: 'gauge' }}, {{ name: 'y',"
      " scope: 'node', labels: ['gpu'], kind: 'counter' }], [0, 1], { points: '9' })", None),
     ("export", f"m.exportAddress({VIEW}, [], [0, 1], {{ points: '9' }})", None),
+    ("export", "['csv', 'sqlite', 'parquet'].map((form) => m.inForm('/api/v1/export.csv?metric=x&raw=1&gzip=1', form))",
+     ["/api/v1/export.csv?metric=x&raw=1&gzip=1", "/api/v1/export.sqlite?metric=x&raw=1",
+      "/api/v1/export.parquet?metric=x&raw=1"]),
     # The count over all members is asked for anew: one that is away is not in the newest part, and would be missing.
     ("feed", "Promise.all([['counter', { total: '1' }], ['counter', { total: '1', rate: '1' }], ['counter', {}],"
      " ['gauge', { total: '1' }]].map(([kind, words]) => Object.assign(new m.Feed({ kind }), { answer: {}, span: [0,"
@@ -266,6 +269,11 @@ WITH_TABLES: list[tuple[str, str, Any]] = [
      [60, 75]),
     ("draw", "((a) => [a.low, a.high])(m.valueAxis([{ t: [0], mid: [2.4e9] }], [0, 1], 0, 'hertz'))", [2200, 2600]),
     ("draw", "((a) => [a.low, a.high])(m.valueAxis([], [0, 1], 0, 'watts'))", [0, 1]),
+    # What is counted in ones has no quarters; means of counts, and what is measured, have.
+    ("draw", "[['count', 1], ['state', 1], ['count', 0.8], ['watts', 1]].map(([unit, v]) => "
+     "((a) => [a.low, a.high, a.step])(m.valueAxis([{ t: [0, 1], mid: [0, v], low: null, high: null }], [0, 1], 0,"
+     " unit)))",
+     [[0, 1, 1], [0, 1, 1], [0, 0.8, 0.2], [0, 1, 0.25]]),
     ("draw", "((a) => [a.low, a.high])(m.valueAxis([{ t: [0], mid: [0.00002] }], [0, 1], 0, 'ratio'))", [0, 0.002]),
 ]  # fmt: skip
 

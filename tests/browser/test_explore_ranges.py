@@ -107,9 +107,17 @@ def test_exports_have_the_parameters_of_the_view(site: Site, open_page: Open) ->
         "end": page.evaluate(f"new Date({tick(300)}).toISOString()"),
     }
     page.get_by_role("button", name="Export").click()
-    raw = page.locator(".explore-export fieldset").last.get_by_role("link")
-    expect(raw).to_contain_text("before gzip")
-    assert words(raw)["raw"] == "1"
+    every = page.locator(".explore-export fieldset").last
+    expect(every).to_contain_text("before gzip")
+    raw = words(every.get_by_role("link", name="CSV"))
+    assert (raw["raw"], raw["gzip"]) == ("1", "1")
+    packed = every.get_by_role("link", name="SQLite").get_attribute("href") or ""
+    assert packed.startswith("/api/v1/export.sqlite?")
+    assert {**raw, "gzip": "1"} == {
+        **{name: one[0] for name, one in parse_qs(urlsplit(packed).query).items()},
+        "gzip": "1",
+    }
+    assert "gzip" not in packed
 
 
 def test_counters_are_shown_as_rates_unless_counts_are_wanted(site: Site, open_page: Open) -> None:

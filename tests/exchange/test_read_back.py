@@ -158,6 +158,27 @@ def test_a_sqlite_file_tells_what_it_is(sources: Sources) -> None:
     assert power == (52.0,)
 
 
+@pytest.mark.parametrize(
+    ("form", "metric", "layout"),
+    [("sqlite", "all", "long"), ("csv", "all", "wide"), ("sqlite", gpu.GPU_POWER.name, "wide")],
+)
+def test_everything_in_sqlite_is_long_where_no_layout_is_asked_for(
+    sources: Sources, form: str, metric: str, layout: str
+) -> None:
+    """A wide table of everything has a byte for each of its hundreds of empty columns in every row."""
+    given = {"metric": metric, "raw": "1", "start": str(tick(0))}
+    assert asked.read(given, sources, form).layout.value == layout
+    assert asked.read({**given, "layout": "wide"}, sources, form).layout.value == "wide"
+
+
+def test_a_long_sqlite_file_has_a_view_for_people(sources: Sources) -> None:
+    make(sources, "long.sqlite", layout="long")
+    with closing(sqlite3.connect("long.sqlite")) as connection:
+        wanted = "SELECT metric, unit, value FROM reading WHERE target = 'spark-03' AND gpu = '0' AND t_ms = ?"
+        found = connection.execute(f"{wanted} AND metric = 'gpu_power_watts'", (tick(2),)).fetchall()
+    assert found == [("gpu_power_watts", "watts", 52.0)]
+
+
 def test_bins_come_back_with_their_gap(sources: Sources) -> None:
     make(sources, "wide.csv", step="10s", metric=gpu.GPU_POWER.name, node="spark-01")
     table = read("wide.csv")

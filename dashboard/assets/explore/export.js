@@ -5,7 +5,7 @@ import { filters, isRate, manner, questions } from "./ask.js";
 import { text } from "./format.js";
 import { Pop } from "./pop.js";
 
-const ADDRESS = "/api/v1/export.csv";
+const ADDRESS = "/api/v1/export.csv", NAMES = { csv: "CSV", parquet: "Parquet", sqlite: "SQLite" };
 
 function labelsFor(view, metrics) {
   const common = Object.entries(view.labels).filter(([key]) => metrics.every((metric) => metric.labels.includes(key)));
@@ -27,6 +27,11 @@ export function exportWords(view, metrics, [start, end], drawn) {
 export function exportAddress(...question) {
   const words = exportWords(...question);
   return words && `${ADDRESS}?${new URLSearchParams(words)}`;
+}
+
+// The same question in another form; only CSV is packed.
+export function inForm(address, form) {
+  return form === "csv" ? address : address.replace("export.csv", `export.${form}`).replace("&gzip=1", "");
 }
 
 export class Exports {
@@ -53,18 +58,22 @@ export class Exports {
   link(label, charts, how) {
     const { view, span } = this.explorer, address = exportAddress(view, charts.map((chart) => chart.metric), span, how);
     if (!address) return null;
-    const link = element("a", "", label), size = element("small", "dimmed");
-    link.href = address;
-    link.download = "";
-    link.append(size);
+    const line = element("div", "explore-file"), size = element("small", "dimmed");
+    line.append(element("span", "", label), size, ...this.explorer.config.forms.map((form) => {
+      const link = element("a", "", NAMES[form]);
+      link.href = inForm(address, form);
+      link.download = "";
+      link.title = `${label} as ${NAMES[form]}`;
+      return link;
+    }));
     if (!how) this.weigh(address, size);
-    return link;
+    return line;
   }
 
   // About how large a file of every sample will be; nothing is said where the server does not know.
   async weigh(address, place) {
     const answer = await fetch(address.replace("gzip=1", "estimate=1"), { cache: "no-store" }).catch(() => null);
     const told = answer?.ok ? await answer.json() : null;
-    if (told) setText(place, `about ${text(told.bytes, "bytes")} before gzip`);
+    if (told) setText(place, `CSV about ${text(told.bytes, "bytes")} before gzip`);
   }
 }
