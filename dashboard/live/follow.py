@@ -17,7 +17,7 @@ from dashboard.live.message import Builder
 from dashboard.live.scene import Models, Scene, gather
 from dashboard.sources import Sources
 from pipeline.tail import Tail
-from storage.errors import StoreError
+from storage.errors import StoreBroken, StoreError
 from storage.store import Store
 from telemetry.roofline import Weights
 
@@ -97,11 +97,22 @@ class Follower:
         self.work.cpu_seconds += time.thread_time() - busy
 
     def _look_back(self, scene: Scene) -> None:
-        """Read one earlier stretch, where one is wanted that speeds can be compared with."""
+        """Read one earlier stretch, where one is wanted that speeds can be compared with.
+
+        What cannot be read of hours ago takes nothing from what is told of now: it is tried again later, or left out
+        where it is damaged.
+        """
         end = self._builder.baselines.wanted(scene)
-        if end is not None:
-            sources = Sources(self._store, self._tail, self._clock)
-            self._builder.baselines.remember(end, stretch(earlier(scene, end, sources)))
+        if end is None:
+            return
+        try:
+            found = stretch(earlier(scene, end, Sources(self._store, self._tail, self._clock)))
+        except StoreError as error:
+            log.debug("an earlier stretch of decoding cannot be read: %s", error)
+            if not isinstance(error, StoreBroken):
+                return
+            found = None
+        self._builder.baselines.remember(end, found)
 
     def start(self) -> None:
         """Begin to look, in a daemon thread."""
