@@ -247,3 +247,18 @@ def test_from_the_live_plots_to_explore(site: Site, open_page: Open) -> None:
     page.wait_for_selector(READY)
     assert query(page)["metric"].startswith("decode_tokens_per_second,")
     expect(page.locator(".explore-chart")).to_have_count(3)
+
+
+@pytest.mark.live
+def test_a_phone_tells_lines_apart(site: Site, open_page: Open) -> None:
+    """Names of many lines lose what they have in common, so that what tells them apart is not cut."""
+    page = opened(
+        open_page, f"{site.address}/explore?metric=rdma_transmit_bytes_total&start=-5m", width=390, height=844
+    )
+    names = page.locator(".explore-name")
+    expect(names.first).to_have_attribute("title", re.compile("^spark-01 p0"))
+    shown = names.evaluate_all(
+        "(all) => all.map((one) => [getComputedStyle(one, '::before').content, one.scrollWidth > one.clientWidth])"
+    )
+    assert len({text for text, _ in shown}) == len(shown) > 4
+    assert not any(cut for _, cut in shown)

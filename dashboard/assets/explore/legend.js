@@ -2,6 +2,7 @@
 // a name isolates its line, a click on its mark hides it. Lines that stand out come first.
 
 import { element, setAttribute, setText } from "../live/dom.js";
+import { shortNames } from "../live/tiles.js";
 import { apart } from "./apart.js";
 import { text } from "./format.js";
 
@@ -57,13 +58,15 @@ export class Legend {
   build(lines) {
     this.rows.clear();
     this.far = "";
-    for (const line of lines) {
+    const short = shortNames(lines.map((line) => line.name));
+    for (const [at, line] of lines.entries()) {
       const row = element("tr"), head = element("th"), mark = element("button", "explore-mark"), name = element("button", "explore-name", line.name);
       row.dataset.name = line.name;
       mark.type = name.type = "button";
       mark.style.setProperty("--mark", `var(--${line.colour})`);
       mark.dataset.dash = line.dash;
       name.title = line.name;
+      name.dataset.short = short[at]; // what a phone has room for
       head.scope = "row";
       head.append(mark, name);
       row.append(head, ...[...HEADS, "last"].map(() => element("td", "", "")));
