@@ -302,3 +302,20 @@ def test_everything_to_press_or_look_at_has_a_name_and_can_be_read(make_site: Ma
     .map((box) => box.outerHTML.slice(0, 80))"""
     assert page.evaluate(nameless) == []
     assert page.evaluate(SMALL) == []
+
+
+@pytest.mark.live
+def test_sixteen_nodes_keep_their_names_on_the_map_whatever_tiles_say(make_site: MakeSite, open_page: Open) -> None:
+    """Tiles of nodes with something the matter are higher; each name needs twelve pixels of the map."""
+    site = make_site(ticks=0, nodes=16)
+    for name in ("spark-05", "spark-13"):
+        site.world.set(name, gpu.GPU_CLOCK_EVENT_REASONS, constant(0x40))
+    for name in ("spark-03", "spark-11"):
+        site.world.silence(name, 20, "refused", "no agent listens on this port of the machine")
+    site.run(60)
+    page = open_page(site.address)
+    wait_for_charts(page)
+    assert page.locator("[data-map]").evaluate("(map) => map.getBoundingClientRect().height") >= 16 * 12 + 18
+    assert page.locator(".fleet").evaluate("(box) => box.scrollHeight - box.clientHeight") <= 0
+    assert page.evaluate("document.documentElement.scrollHeight") <= 900
+    assert page.evaluate(CUT) == []

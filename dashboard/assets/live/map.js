@@ -7,7 +7,8 @@ import { NodeTable } from "./table.js";
 import { onThemeChange, colour } from "./theme.js";
 import { shortNames } from "./tiles.js";
 
-const AXIS_PX = 18, FONT = "12px system-ui, sans-serif";
+// Each name of up to so many nodes stands on the map, whatever room the tiles take that have much to say.
+const AXIS_PX = 18, ALL_NAMED = 16, NAME_PX = 12, FONT = "12px system-ui, sans-serif";
 const LABELS = { power: "Power", utilization: "Util", clock: "Clock", temperature: "Temp", memory: "Memory", interconnect: "Fabric" };
 // The reading that the address names survives a reload; there is no default in it.
 const FIRST = "power";
@@ -146,6 +147,8 @@ export class FleetMap {
   measure(nodes) {
     const most = nodes.length * mostRow(nodes.length) + AXIS_PX + "px";
     if (this.box.style.maxHeight !== most) this.box.style.maxHeight = most;
+    const least = nodes.length <= ALL_NAMED ? nodes.length * NAME_PX + AXIS_PX + "px" : "";
+    if (this.box.style.minHeight !== least) this.box.style.minHeight = least;
     this.context = fitCanvas(this.canvas, this.size);
     if (!this.context || !nodes.length) return false;
     this.context.font = FONT;
@@ -185,7 +188,7 @@ export class FleetMap {
     context.font = FONT;
     context.fillStyle = colour("dim");
     context.textBaseline = "middle";
-    const every = Math.ceil(12 / row);
+    const every = Math.ceil(NAME_PX / row);
     this.names.forEach((name, at) => at % every === 0 && context.fillText(name, 0, (at + Math.min(every, this.names.length - at) / 2) * row, left - 6));
     const third = this.span / 180000;
     [`−${3 * third} min`, `−${2 * third}`, `−${third}`, "now"].forEach((text, index) => {
