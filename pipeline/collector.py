@@ -91,10 +91,13 @@ def newest_tick(store: Store, wall_ms: float) -> int:
 
 def build(config: CollectorConfig, store: Store, clock: HubClock, monotonic: Callable[[], float]) -> Sampler:
     """A sampler over the configured targets that goes on where the store ends. monotonic: seconds."""
-    last, desk, pulse = store.last_rows(), Desk(), Pulse(monotonic)
+    until = round(clock.at(monotonic() * 1000.0)) + DAY_MS  # what is further ahead is of a clock that had leapt
+    last, desk, pulse = store.last_rows(until), Desk(), Pulse(monotonic)
     # Engines first: their answers must not queue behind those of many nodes, since their time decides how often we ask.
     targets = [
-        Target(one, clock, monotonic, config.interval_s, left_of(store, one.name, last.get(one.name)), desk, pulse)
+        Target(
+            one, clock, monotonic, config.interval_s, left_of(store, one.name, last.get(one.name), until), desk, pulse
+        )
         for one in (*config.engines, *config.nodes)
     ]
     names = {target.name for target in targets}

@@ -28,11 +28,11 @@ class Left:
     tick: float = float("-inf")
 
 
-def left_of(store: Store, target: str, row: Row | None) -> Left:
-    """What the store holds of a target, given its newest row."""
+def left_of(store: Store, target: str, row: Row | None, until: int | None = None) -> Left:
+    """What the store holds of a target up to an instant, given its newest row up to there."""
     if row is None:
         return Left()
-    offsets = store.last_offsets(target)
+    offsets = store.last_offsets(target, until)
     series, values = store.series_of(row.layout), np.asarray(row.values, dtype=np.float64)
     known = {
         one: value for one, value in zip(series, values.tolist(), strict=True) if one in offsets and not np.isnan(value)

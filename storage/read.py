@@ -98,27 +98,28 @@ RECENT_MS = 60_000
 """Where most targets have their newest row; only for the others is the whole key gone through."""
 
 
-def last_rows(connection: Connection, reader: Reader) -> dict[str, Row]:
-    """The newest row of each target; the one before it where it is damaged."""
-    newest = connection.scalar(select(func.max(HOT.tick)))
+def last_rows(connection: Connection, reader: Reader, until: int | None = None) -> dict[str, Row]:
+    """The newest row of each target, of those up to an instant; the one before it where it is damaged."""
+    upto = true() if until is None else HOT.tick <= until
+    newest = connection.scalar(select(func.max(HOT.tick)).where(upto))
     if newest is None:
         return {}
-    found = _newest(connection, reader, HOT.tick > newest - RECENT_MS)
+    found = _newest(connection, reader, and_(upto, HOT.tick > newest - RECENT_MS))
     known = set(connection.scalars(select(schema.layout.c.target).distinct()))
     if known - found.keys():
-        found = _newest(connection, reader, true()) | found
+        found = _newest(connection, reader, upto) | found
     gone = known - found.keys()  # most have no row any more, which is asked of all at once
-    for target in connection.scalars(select(HOT.target).where(HOT.target.in_(gone)).distinct()).all() if gone else ():
-        found.update(_older(connection, reader, target))
+    there = select(HOT.target).where(HOT.target.in_(gone), upto).distinct()
+    for target in connection.scalars(there).all() if gone else ():
+        found.update(_older(connection, reader, and_(upto, HOT.target == target)))
     return found
 
 
-def _older(connection: Connection, reader: Reader, target: str) -> dict[str, Row]:
+def _older(connection: Connection, reader: Reader, mine: ColumnElement[bool]) -> dict[str, Row]:
     """The newest row of a target that can be read; none where there is no row of it at all."""
-    ticks = connection.scalars(select(HOT.tick).where(HOT.target == target).order_by(HOT.tick.desc())).all()
-    for tick in ticks:
-        for row in reader.rows(connection, ROW.where(HOT.target == target, HOT.tick == tick)):
-            return {target: row}
+    for tick in connection.scalars(select(HOT.tick).where(mine).order_by(HOT.tick.desc())).all():
+        for row in reader.rows(connection, ROW.where(mine, HOT.tick == tick)):
+            return {row.target: row}
     return {}
 
 
@@ -154,9 +155,10 @@ def offsets(connection: Connection, start: int, end: int, targets: Sequence[str]
     ]
 
 
-def last_offsets(connection: Connection, target: str) -> dict[Series, float]:
-    """The offset in force of every counter of a target."""
-    query = OFFSETS.where(schema.series.c.target == target).order_by(schema.offset.c.tick)
+def last_offsets(connection: Connection, target: str, until: int | None = None) -> dict[Series, float]:
+    """The offset in force of every counter of a target, of those up to an instant."""
+    upto = true() if until is None else schema.offset.c.tick <= until
+    query = OFFSETS.where(schema.series.c.target == target, upto).order_by(schema.offset.c.tick)
     return {
         Series(target, metric, labels_of(labels)): offset
         for _, metric, labels, _, offset, _ in connection.execute(query)

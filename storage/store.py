@@ -132,20 +132,20 @@ class Store(SealedStore, RunStore, AlertStore, NoticeStore):
         with self._database.reading() as connection:
             return read.rows(connection, self._reader, ticks, start, end, targets)
 
-    def last_rows(self) -> dict[str, Row]:
-        """The newest row of each target, to go on from after a restart."""
+    def last_rows(self, until: int | None = None) -> dict[str, Row]:
+        """The newest row of each target, of those up to an instant, to go on from after a restart."""
         with self._database.reading() as connection:
-            return read.last_rows(connection, self._reader)
+            return read.last_rows(connection, self._reader, until)
 
     def offsets(self, start: int, end: int, targets: Sequence[str] | None = None) -> list[Offset]:
         """Offsets of start ≤ tick ≤ end, oldest first."""
         with self._database.reading() as connection:
             return read.offsets(connection, start, end, targets)
 
-    def last_offsets(self, target: str) -> dict[Series, float]:
-        """The offset in force of every counter of a target."""
+    def last_offsets(self, target: str, until: int | None = None) -> dict[Series, float]:
+        """The offset in force of every counter of a target, of those up to an instant."""
         with self._database.reading() as connection:
-            return read.last_offsets(connection, target)
+            return read.last_offsets(connection, target, until)
 
     def frame(
         self,
