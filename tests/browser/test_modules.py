@@ -43,11 +43,11 @@ CASES: list[tuple[str, str, Any]] = [
     ("scale", "(() => { const a = { rangemode: 'tozero' }; m.fit(a, [[null, 8]], 1); return a.dtick })()",
      2),
     ("scale", "(() => { const a = { rangemode: 'tozero' }; m.fit(a, [[null]], 1); return a.showticklabels })()", False),
-    ("history", "[['b', 'c'], ['d', 'e'], ['a', 'b']].map((r) => m.reaches({ x: ['b', 'f'], y: [1, null] }, r))",
+    ("node_lines", "[['b', 'c'], ['d', 'e'], ['a', 'b']].map((r) => m.reaches({ x: ['b', 'f'], y: [1, null] }, r))",
      [True, False, True]),
-    ("history", "m.reaches({ x: ['a', 'd'], y: [1, 2] }, ['b', 'c'])", True),
-    ("map", "m.addressWith('http://a/?x=1', 'clock')", "http://a/?x=1&map=clock"),
-    ("map", "m.addressWith('http://a/?map=clock', 'power')", "http://a/"),
+    ("node_lines", "m.reaches({ x: ['a', 'd'], y: [1, 2] }, ['b', 'c'])", True),
+    ("choice", "m.addressWith('http://a/?x=1', 'clock')", "http://a/?x=1&map=clock"),
+    ("choice", "m.addressWith('http://a/?map=clock', 'power')", "http://a/"),
     ("ramp", "(() => { const p = document.createElement('p'); p.innerHTML = '<b></b><i></i>';"
      " return [[], [[5]]].map((rows) => { const w = { unit: 'W', low: null, high: null };"
      " m.makeRamp(w, rows, [], () => '#000000').legend(p); return p.hidden; }); })()",
@@ -67,9 +67,9 @@ CASES: list[tuple[str, str, Any]] = [
     ("traces", "[[0, false], [7, false], [1, true]].map(([at, dashed]) => m.traces({ t: [0], mid: [4], low: null,"
      " high: null, gap: 25 }, { name: 'n', at, dashed, width: 0, scale: 1, unit: 'W' })[0].line.dash)",
      ["solid", "solid", "6px,6px"]),
-    ("history", "m.firstKnown({ t: [5, 6, 7], v: [null, 1, 2] })", 6),
-    ("history", "m.firstKnown({ t: [5, 6], min: [0, 0], max: [3, null], mean: [1, 1] })", 5),
-    ("history", "m.firstKnown({ t: [5], mean: [null] }) === Infinity", True),
+    ("node_lines", "m.firstKnown({ t: [5, 6, 7], v: [null, 1, 2] })", 6),
+    ("node_lines", "m.firstKnown({ t: [5, 6], min: [0, 0], max: [3, null], mean: [1, 1] })", 5),
+    ("node_lines", "m.firstKnown({ t: [5], mean: [null] }) === Infinity", True),
 ]  # fmt: skip
 STATE = """(() => {
   const state = new m.State();

@@ -14,12 +14,11 @@ import { firedOf, limitsOf } from "./limits.js";
 import { at, linesOf, ofName } from "./lines.js";
 import { drawOver } from "./over.js";
 import { Pointer } from "./pointer.js";
-import { lengthText, ticks } from "./time.js";
+import { ticks } from "./time.js";
 import { OVERLAYS } from "./view.js";
+import { howWords, mannerWords, nothingText } from "./words.js";
 
 const SLOW_MS = 250, MOST_LINES = 64;
-const FOLDS = { mean: "mean", max: "largest", min: "smallest", last: "newest" };
-const OVER_WORDS = { day: "a day earlier", week: "a week earlier" };
 
 export class Chart {
   // explorer: the page; metric: an entry of /api/v1/metrics.
@@ -54,21 +53,13 @@ export class Chart {
 
   // The view has changed: what is known is drawn at once in the new range, what is asked for follows.
   async show(view, span) {
-    setText(this.of, [scopeText(view, this.metric), ...this.manner(view)].join(" · "));
+    setText(this.of, [scopeText(view, this.metric), ...mannerWords(view, this.metric)].join(" · "));
     const asked = questions(view, this.metric);
     this.kind = isRate(view, this.metric) ? "ratio" : this.metric.kind;
     this.draw();
     const slow = setTimeout(() => this.feed.pending && this.tell("loading", this.lines.length ? "" : "Loading …"), SLOW_MS);
     await this.take(this.feed.ask(asked, span, this.width, OVERLAYS[view.over] ?? 0));
     clearTimeout(slow);
-  }
-
-  manner(view) {
-    const { metric } = this, words = [];
-    if (view.total && metric.across) words.push(metric.across);
-    if (metric.kind === "histogram") words.push(`p${view.quantile * 100}`);
-    if (metric.kind === "counter") words.push(isRate(view, metric) ? "per second" : "count since the series began");
-    return words;
   }
 
   get states() {
@@ -123,23 +114,8 @@ export class Chart {
   }
 
   describe() {
-    const { answer } = this.feed, { view } = this.explorer;
-    const words = [];
-    if (answer.fold) words.push(`${FOLDS[answer.fold]} of each ${lengthText(answer.step_ms)}${this.lines.some((line) => line.low) ? ", band from least to most" : ""}`);
-    if (answer.resolution === "hours") words.push("from whole hours");
-    if (answer.window_ms && answer.window_ms !== answer.step_ms) words.push(`trailing ${lengthText(answer.window_ms)}`);
-    if (view.over) words.push(this.earlier.length ? `dashed: ${OVER_WORDS[view.over]}` : `nothing was recorded ${OVER_WORDS[view.over]}`);
-    const lost = answer.damaged ?? [];
-    if (lost.length) words.push(`hatched: ${lost[0].reason}${lost.length > 1 ? `, and ${lost.length - 1} more` : ""}`);
-    if (this.left) words.push(`${this.left} more lines are not drawn: choose a node or a label, or Total`);
-    setText(this.how, words.join(" · "));
-    this.tell(...(this.lines.length ? ["", ""] : ["empty", this.nothing()]));
-  }
-
-  nothing() {
-    const { metric } = this;
-    if (metric.kind === "histogram" && this.feed.answer.series.length) return "Too few requests in this stretch for a percentile.";
-    return this.feed.answer.series.length ? "It was read, but had no value in this stretch." : "Nothing was recorded of this in this stretch.";
+    setText(this.how, howWords(this).join(" · "));
+    this.tell(...(this.lines.length ? ["", ""] : ["empty", nothingText(this.metric, this.feed.answer)]));
   }
 
   tell(state, sentence) {

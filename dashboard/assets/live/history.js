@@ -3,6 +3,7 @@
 import { linesOf } from "../explore/lines.js";
 import { element, setAttribute, setText } from "./dom.js";
 import { instant, paint, stamp } from "./paint.js";
+import { firstKnown, nameOf, reaches, wanted } from "./node_lines.js";
 import { fit } from "./scale.js";
 import { onThemeChange } from "./theme.js";
 import { Thresholds } from "./thresholds.js";
@@ -176,29 +177,4 @@ export class Charts {
     tellZoomed(false);
     this.run();
   }
-}
-
-// Instant of a line's first value, Infinity where it has none.
-export function firstKnown(series) {
-  const values = series.v ?? series.max ?? series.mean, at = values.findIndex((value) => value !== null);
-  return at < 0 ? Infinity : series.t[at];
-}
-
-// Whether a trace has a point, or a line between two, within a range of Plotly's.
-export function reaches({ x, y }, range) {
-  const [from, to] = range.map((instant) => instant.replace(" ", "T"));
-  return x.some((instant, at) => {
-    const next = y[at + 1] === null || y[at + 1] === undefined ? instant : x[at + 1];
-    return y[at] !== null && instant <= to && next >= from;
-  });
-}
-
-function wanted(series, line) {
-  return Object.entries(line.only).every(([label, values]) => values.includes(series.labels[label]));
-}
-
-// The short name and the labels that tell its lines apart; a label that the chart chose says nothing new.
-function nameOf(line, labels) {
-  const told = Object.entries(labels).filter(([key, value]) => key !== "target" && !(key in line.only) && !(key === "gpu" && value === "0"));
-  return [line.label, ...told.map(([, value]) => value.replaceAll("_", " "))].filter(Boolean).join(" ");
 }

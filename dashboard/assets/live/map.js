@@ -1,7 +1,8 @@
 // Node × time: one row per node, one column of pixels per tick, on canvas. The switch chooses the reading.
 
 import { clockText } from "../explore/time.js";
-import { element, fitCanvas, setText } from "./dom.js";
+import { Choice } from "./choice.js";
+import { fitCanvas, setText } from "./dom.js";
 import { makeRamp, ROW_UNKNOWN } from "./ramp.js";
 import { NodeTable } from "./table.js";
 import { onThemeChange, colour } from "./theme.js";
@@ -9,18 +10,6 @@ import { shortNames } from "./tiles.js";
 
 // Each name of up to so many nodes stands on the map, whatever room the tiles take that have much to say.
 const AXIS_PX = 18, ALL_NAMED = 16, NAME_PX = 12, FONT = "12px system-ui, sans-serif";
-const LABELS = { power: "Power", utilization: "Util", clock: "Clock", temperature: "Temp", memory: "Memory", interconnect: "Fabric" };
-// The reading that the address names survives a reload; there is no default in it.
-const FIRST = "power";
-let chosen = FIRST;
-
-// The address with this choice, everything else in it kept.
-export function addressWith(address, key) {
-  const next = new URL(address);
-  if (key === FIRST) next.searchParams.delete("map");
-  else next.searchParams.set("map", key);
-  return next.href;
-}
 
 // Height of a row where there is room to spare.
 function mostRow(count) {
@@ -32,12 +21,10 @@ export class FleetMap {
     this.state = state;
     this.box = root.querySelector("[data-map]");
     if (!this.box) return;
-    chosen = new URLSearchParams(location.search).get("map") ?? chosen;
-    this.keep();
     this.canvas = this.box.querySelector("canvas");
     this.tip = this.box.querySelector(".tip");
     this.scale = root.querySelector("[data-map-scale]");
-    this.switch = root.querySelector("[data-map-switch]");
+    this.choice = new Choice(root.querySelector("[data-map-switch]"), state, () => this.redraw());
     this.table = new NodeTable(root, state);
     this.pixels = document.createElement("canvas");
     this.forget = onThemeChange(() => this.redraw());
@@ -53,69 +40,22 @@ export class FleetMap {
   close() {
     this.forget?.();
     this.sizes?.disconnect();
-    this.switch?.replaceChildren();
+    this.choice?.close();
     this.table?.close();
     this.pixels = this.context = null;
   }
 
   get metric() {
-    const all = this.state.history?.map_metrics ?? [];
-    return all.find((metric) => metric.key === chosen) ?? all[0];
+    return this.choice.metric;
   }
 
   update(changed) {
     if (!this.box) return;
     this.table.update(changed);
     if (changed.shape) {
-      this.buildSwitch();
+      this.choice.build();
       this.redraw();
     } else this.advance();
-  }
-
-  buildSwitch() {
-    const metrics = this.state.history?.map_metrics ?? [];
-    this.switch.replaceChildren(
-      ...metrics.map((metric) => {
-        const button = element("button", "", LABELS[metric.key] ?? metric.label);
-        button.title = metric.label;
-        button.type = "button";
-        button.setAttribute("role", "radio");
-        button.addEventListener("click", () => this.choose(metric.key));
-        button.addEventListener("keydown", (event) => this.step(event, metrics));
-        return button;
-      }),
-    );
-    this.mark();
-  }
-
-  mark() {
-    const metrics = this.state.history?.map_metrics ?? [];
-    [...this.switch.children].forEach((button, index) => {
-      const on = metrics[index] === this.metric;
-      button.setAttribute("aria-checked", String(on));
-      button.tabIndex = on ? 0 : -1;
-    });
-  }
-
-  keep() {
-    const next = addressWith(location.href, chosen);
-    if (next !== location.href) history.replaceState(history.state, "", next);
-  }
-
-  choose(key) {
-    chosen = key;
-    this.keep();
-    this.mark();
-    this.redraw();
-  }
-
-  step(event, metrics) {
-    const move = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-    if (!move) return;
-    event.preventDefault();
-    const at = (metrics.indexOf(this.metric) + move + metrics.length) % metrics.length;
-    this.choose(metrics[at].key);
-    this.switch.children[at].focus();
   }
 
   // Everything again from what was recorded.
