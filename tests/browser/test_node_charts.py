@@ -105,5 +105,5 @@ def test_a_limits_name_stays_in_its_chart(make_site: MakeSite, open_page: Open) 
       m.drawLimitLines(context, { limits: LIMITS, axis: { low: 0, high: 100, scale: 1 }, paint: (name) => name,
         left: 10, right: 90 }, (value) => HEIGHT - value * HEIGHT / 100);
       return told; })""".replace("LIMITS", limits)
-    for height, expected in (("100", ["low", 86, 90.5, "bottom"]), ("200", ["low", 86, 186.5, "top"])):
+    for height, expected in (("100", ["low", 86, 91.5, "bottom"]), ("200", ["low", 86, 185.5, "top"])):
         assert page.evaluate(drawn.replace("HEIGHT", height)) == [expected]
