@@ -20,10 +20,15 @@ class HubClock:
         self._told_ms = 0.0
 
     @classmethod
-    def after(cls, newest_ms: float, wall_ms: float, monotonic_ms: float) -> HubClock:
+    def after(cls, newest_ms: float, gap_ms: float, wall_ms: float, monotonic_ms: float) -> HubClock:
         """The clock of a collector that goes on behind this tick, which may lie ahead of the wall clock: that was set
-        back meanwhile, or is not set yet. Rows among those of another time would make counters fall and leap."""
-        return cls(max(wall_ms, newest_ms), monotonic_ms)
+        back meanwhile, or is not set yet. Rows among those of another time would make counters fall and leap.
+
+        gap_ms: so much behind it where the wall clock says nothing of how long nobody collected, that no rate reaches
+        over a time whose length nobody knows.
+        """
+        unknown = newest_ms > wall_ms + TOLERANCE_MS
+        return cls(newest_ms + gap_ms if unknown else max(wall_ms, newest_ms), monotonic_ms)
 
     def at(self, monotonic_ms: float) -> float:
         """The instant of a monotonic reading, epoch milliseconds."""

@@ -27,6 +27,7 @@ from pipeline.upkeep import Upkeep
 from pipeline.writer import Writer
 from storage.errors import StoreBroken, StoreError, StoreGone, StoreNewer, StoreReadOnly, StoreTaken
 from storage.store import Store, open_store
+from telemetry.counters import NOMINAL_PER_GAP
 
 FOREVER_MS = 2**62
 
@@ -67,7 +68,7 @@ async def _main(config: CollectorConfig, store: Store) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     wall_ms, monotonic_ms = time.time() * 1000.0, time.monotonic() * 1000.0
-    clock = HubClock.after(newest_tick(store, wall_ms), wall_ms, monotonic_ms)
+    clock = HubClock.after(newest_tick(store, wall_ms), longest_gap_ms(store), wall_ms, monotonic_ms)
     sampler = build(config, store, clock, time.monotonic)
     upkeep = Upkeep(store, sampler, config.keep, lost, store.pinned)
     upkeep.start()
@@ -87,6 +88,11 @@ def newest_tick(store: Store, wall_ms: float) -> int:
     """
     newest = max((row.tick for row in store.last_rows().values()), default=0)
     return newest if newest <= wall_ms + DAY_MS or lived(store, newest) else 0
+
+
+def longest_gap_ms(store: Store) -> float:
+    """What is a gap for every target that was read: more than 2.5 of its intervals."""
+    return (NOMINAL_PER_GAP + 1) * max((target.interval_ms for target in store.targets()), default=0)
 
 
 def build(config: CollectorConfig, store: Store, clock: HubClock, monotonic: Callable[[], float]) -> Sampler:

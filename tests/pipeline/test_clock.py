@@ -36,9 +36,18 @@ def test_the_hub_never_goes_back() -> None:
     assert clock.at(40_000.0) == 1_040_000.0
 
 
-@pytest.mark.parametrize(("newest", "expected"), [(0.0, 1_000_000.0), (999_900.0, 1_000_000.0), (1_003.6e6, 1_003.6e6)])
+@pytest.mark.parametrize(
+    ("newest", "expected"),
+    [
+        (0.0, 1_000_000.0),
+        (999_900.0, 1_000_000.0),
+        (1_000_500.0, 1_000_500.0),  # as much as the clocks may differ by anyhow
+        (1_000_501.0, 1_004_001.0),  # set back: how long nobody collected is not known, and a gap says so
+        (1_003.6e6, 1_003_603_500.0),
+    ],
+)
 def test_a_collector_goes_on_behind_what_is_there(newest: float, expected: float) -> None:
-    assert HubClock.after(newest, 1_000_000.0, 50.0).at(50.0) == expected
+    assert HubClock.after(newest, 3_500.0, 1_000_000.0, 50.0).at(50.0) == expected
 
 
 @pytest.mark.parametrize("off", [-500.0, -200.0, 200.0, 500.0])

@@ -147,9 +147,9 @@ def test_a_collector_that_starts_anew_on_a_clock_that_was_set_back(tmp_path: Pat
             assert numbers == [*range(1, pages + 1), *range(1, len(second.node.given) + 1)]
             counted = np.array([*first.node.given, *second.node.given])
             assert line(store, "node", memory.SWAP_IN) == (counted - counted[0]).tolist()
-            assert 0 < np.diff(ticks(store))[pages - 1] < 60_000
+            assert 3_500 <= np.diff(ticks(store))[pages - 1] < 60_000, "a gap, whose length nobody knows"
             check_rates(store, "node", memory.SWAP_IN)
-            assert re.search(r"set back: times stay 3[45]\d\d\.\d s ahead", events(store)[0])
+            assert re.search(r"set back: times stay 3[56]\d\d\.\d s ahead", events(store)[0])
 
 
 @pytest.mark.parametrize("change", [AUTUMN, SPRING])

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from pipeline import keeper, retention
-from pipeline.collector import newest_tick
+from pipeline.collector import longest_gap_ms, newest_tick
 from pipeline.config import Keep
 from pipeline.keeper import NOTE, Keeper, Ranges
 from pipeline.retention import DAY_MS, HOUR_MS
-from storage.records import Batch, Room, Row
+from storage.records import Batch, Room, Row, TargetRow
 from storage.store import Store, open_store
 from telemetry.model import Series
 
@@ -186,6 +187,15 @@ def test_the_tick_behind_which_a_collector_goes_on(store: Store) -> None:
     lived(store, NOW + 365 * DAY_MS)
     assert newest_tick(store, NOW) == 0
     assert newest_tick(store, NOW + 364.5 * DAY_MS) == NOW + 365 * DAY_MS
+
+
+def test_a_gap_for_every_target(tmp_path: Path) -> None:
+    """3.5 intervals of the slowest: more than the 2.5 that make a gap."""
+    with closing(open_store(str(tmp_path / "gap.db"), writer=True, now_ms=NOW)) as store:
+        assert longest_gap_ms(store) == 0
+        rows = [TargetRow(f"t{ms}", "node", "", ms, "ok", "", 0, 0) for ms in (1_000, 10_000, 2_000)]
+        store.commit(Batch(targets=rows), NOW)
+        assert longest_gap_ms(store) == 35_000
 
 
 def test_what_is_pinned_stays(store: Store) -> None:
