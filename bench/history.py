@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -29,6 +30,7 @@ from bench.speed.prometheus import Prometheus
 from bench.speed.server import RefusedError
 from bench.speed.victoria import VictoriaMetrics
 from bench.speed.workload import POWER, Size
+from storage.store import open_store
 from telemetry.summary import HOUR_MS
 
 PEERS: tuple[type[Peer], ...] = (Prometheus, VictoriaMetrics)
@@ -87,9 +89,11 @@ def compare(size: Size, folder: Path, without: set[type[Peer]], profiled: bool) 
     """Everything that is measured."""
     filled = _ours(size, folder)
     results: dict[str, Any] = {"size": asdict(size) | {"samples": size.samples}, "machine": report.machine()}
+    with closing(open_store(str(folder / "ours.db"), writer=False, now_ms=size.now_ms)) as store:
+        alone = _asked("ours", ours.from_file(store, size), time.process_time)
     with ours.web(folder / "ours.db", size) as web:
         asked = ours.questions(web)
-        results["ours"] = {"costs": _costs(size, filled), "asked": _asked("ours", asked, time.process_time)}
+        results["ours"] = {"costs": _costs(size, filled), "asked": alone | _asked("ours", asked, time.process_time)}
         if profiled:
             results["profiles"] = {name: ours.profile(question) for name, question in asked.items()}
         checks = ours.checks(web)

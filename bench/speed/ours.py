@@ -79,14 +79,20 @@ def web(path: Path, size: Size) -> Iterator[Web]:
         store.close()
 
 
-def questions(of: Web) -> Questions:
-    """What is asked."""
-    now, nodes, store = of.size.now_ms, of.size.node_names(), of.store
-    everything = [one.name for one in export.stored()]
+def from_file(store: Store, size: Size) -> Questions:
+    """What is asked without a tail, as by the command line and the collector, whose memory is as glibc keeps it."""
     return {
         "latest": store.last_rows,
+        "recent": lambda: store.frame([POWER], size.node_names(), size.now_ms - RECENT_MS, size.now_ms),
+    }
+
+
+def questions(of: Web) -> Questions:
+    """What is asked of the web process."""
+    now, nodes = of.size.now_ms, of.size.node_names()
+    everything = [one.name for one in export.stored()]
+    return {
         "latest_tail": lambda: latest(of.sources.recent.frame(everything, start_ms=now - LATEST_MS, end_ms=now)),
-        "recent": lambda: store.frame([POWER], nodes, now - RECENT_MS, now),
         "recent_tail": lambda: of.sources.frame([POWER], now - RECENT_MS, now, nodes),
         "day": lambda: history(cold(of), DAY_MS, DAY_POINTS),
         "day_again": partial(history, of, DAY_MS, DAY_POINTS, again=True),
