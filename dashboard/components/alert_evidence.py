@@ -11,9 +11,6 @@ from dashboard.components.alert_words import Answer, instant
 from dashboard.components.table import Content, Row, pairs, table
 from telemetry import catalog
 
-KERNEL = ("xid", "aer", "oom", "kernel")
-LASTS = "still"
-
 
 def happened(found: Answer, owner: str) -> list[Component]:
     """Events and absences around the alert by time; those of the thing that it is about are marked."""

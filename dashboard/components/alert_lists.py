@@ -27,8 +27,6 @@ PAST = (
 MOST_NAMES = 8
 """Of those that the same alert fires on."""
 WELL, THEN = "Nothing is wrong that a rule knows of.", "Nothing fired then."
-OPEN_EFFECTS = 3
-"""So many of what follows from an alert stand open."""
 
 
 def firing(
