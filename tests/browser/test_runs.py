@@ -60,6 +60,19 @@ def test_from_the_list_to_a_run_and_back(site: Site, open_page: Open) -> None:
     expect(rows).to_have_count(1)
 
 
+LEFT_FREE = """() => {
+  const view = document.querySelector('.ag-center-cols-viewport').getBoundingClientRect();
+  const heads = [...document.querySelectorAll('.ag-header-cell[col-id]')];
+  const ends = heads.map((one) => one.getBoundingClientRect().right);
+  return view.right - Math.max(...ends);
+}"""
+"""Pixels of the list behind its last column."""
+
+
+def _left_free(page: Page) -> float:
+    return float(page.evaluate(LEFT_FREE))
+
+
 @pytest.mark.live
 def test_all_columns_of_the_list_fit_and_no_tag_is_cut(make_site: MakeSite, open_page: Open) -> None:
     site = make_site(ticks=60)
@@ -73,6 +86,11 @@ def test_all_columns_of_the_list_fit_and_no_tag_is_cut(make_site: MakeSite, open
     expect(page.locator(".ag-header-cell[col-id='model']")).to_be_visible()
     wide = page.locator(".ag-center-cols-viewport").evaluate("(one) => [one.scrollWidth, one.clientWidth]")
     assert wide[0] <= wide[1]
+    assert _left_free(page) == pytest.approx(0, abs=1)
+    page.set_viewport_size({"width": 1920, "height": 900})
+    page.wait_for_function(f"() => Math.abs(({LEFT_FREE})()) <= 1")
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.wait_for_function(f"() => Math.abs(({LEFT_FREE})()) <= 1")
     names = page.locator(".ag-header-cell[col-id]").evaluate_all(
         "(all) => all.map((one) => one.getAttribute('col-id'))"
     )

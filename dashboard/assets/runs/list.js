@@ -60,6 +60,9 @@ class RunList {
     });
     this.grid.addEventListener("selectionChanged", () => this.chosen.show(this.grid.getSelectedRows()));
     this.grid.addEventListener("filterChanged", () => this.count());
+    this.grid.addEventListener("gridSizeChanged", () => this.fill());
+    this.grid.addEventListener("columnResized", ({ column, source }) => (this.sized ||= source === "uiColumnResized" && column?.getColId() === "name"));
+    this.fill();
     this.look();
   }
 
@@ -106,6 +109,7 @@ class RunList {
     this.runs = [...this.known.values()].map(({ run }) => run);
     this.models.draw(this.runs);
     this.grid.setColumnsVisible(["model"], new Set(this.runs.map(modelOf)).size > 1);
+    this.fill();
     const wanted = new Set(this.models.grouped ? this.runs.map(modelOf) : []);
     for (const [model, row] of this.headings)
       if (!wanted.has(model)) {
@@ -120,6 +124,17 @@ class RunList {
     this.grid.applyTransaction({ add, update, remove });
     this.chosen.show(this.grid.getSelectedRows());
     this.count();
+  }
+
+  // Names take what the other columns leave of the window, until somebody gives them a width: the grid lets no pinned
+  // column do that.
+  fill() {
+    const viewport = document.querySelector(`#${GRID} .ag-center-cols-viewport`), shown = this.grid.getAllDisplayedColumns();
+    const name = shown.find((column) => column.getColId() === "name");
+    if (this.sized || !viewport || !name?.isPinned()) return;
+    const used = shown.reduce((sum, column) => sum + (column.isPinned() ? 0 : column.getActualWidth()), 0);
+    const width = Math.max(name.getActualWidth() + viewport.clientWidth - used, name.getMinWidth());
+    if (width !== name.getActualWidth()) this.grid.setColumnWidths([{ key: "name", newWidth: width }]);
   }
 
   // Another model is chosen, or headings come or go.
