@@ -274,7 +274,7 @@ def _lines(asked: Asked, query: Query, found: Answer) -> list[dict[str, Any]]:
     if asked.stats == "only":
         shown: list[dict[str, Any]] = [{"labels": dict(line.labels)} for line in found.lines]
     else:
-        shown = [_line(line, query.fold) for line in found.lines]
+        shown = [_line(line, query) for line in found.lines]
     for line, told in zip(shown, found.stats, strict=False):
         line["stats"] = _stats(told)
     return shown
@@ -293,13 +293,15 @@ def _window_ms(query: Query, found: Answer) -> int:
     return found.step_ms if whole else query.window_ms
 
 
-def _line(line: Line, fold: Fold) -> dict[str, Any]:
+def _line(line: Line, query: Query) -> dict[str, Any]:
     base: dict[str, Any] = {"labels": dict(line.labels), "t": numbers(line.t_ms)}
     if line.relation is not None and line.count is not None:
         base |= {"relation": list(line.relation), "count": numbers(line.count)}
     if line.values is not None:
         return base | {"v": numbers(line.values)}
-    reduced = {"min": line.minimum, "max": line.maximum, "mean": line.mean}
-    if fold is Fold.LAST:
+    reduced = {"min": line.minimum, "max": line.maximum}
+    if query.metric.kind is not Kind.STATE:  # there is nothing between two states
+        reduced["mean"] = line.mean
+    if query.fold is Fold.LAST:
         reduced["last"] = line.last
     return base | {name: numbers(values) for name, values in reduced.items() if values is not None}

@@ -182,6 +182,13 @@ def test_a_bin_says_which_value_stands_for_it(web: Web, metric: str, fold: str) 
     assert "fold" not in web.get(f"series?metric={metric}&start={tick(119)}")
 
 
+def test_bins_of_a_state_have_no_mean(web: Web) -> None:
+    answer = web.get(f"series?metric=engine_phase&start={tick(0)}&end={tick(120)}&points=2")
+    assert answer["fold"] == "last"
+    (line,) = answer["series"]
+    assert set(line) == {"labels", "t", "min", "max", "last"}
+
+
 def test_unknown_is_null(make_world: MakeWorld, make_web: MakeWeb) -> None:
     world = make_world()
     world.set(HEAD, engine.REQUESTS_RUNNING, lambda number: NAN if number == 19 else 3.0)

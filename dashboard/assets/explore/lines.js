@@ -39,7 +39,7 @@ const known = (values) => values?.some((value) => value !== null) ?? false;
 
 // One line: {name, labels, t, mid, low, high, relation, gap}; low and high are null where nothing was reduced.
 function line(series, answer, name) {
-  const mid = series.v ?? series[answer.fold] ?? series.mean, spans = !series.v && known(series.min) && known(series.max);
+  const mid = series.v ?? series[answer.fold] ?? series.mean ?? series.max, spans = !series.v && known(series.min) && known(series.max);
   return {
     name, labels: series.labels, t: series.t, mid, low: spans ? series.min : null, high: spans ? series.max : null,
     relation: series.relation ?? null, count: series.count ?? null, gap: gapOf(series.t, mid, answer.step_ms),
