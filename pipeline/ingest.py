@@ -92,6 +92,10 @@ class Ingest:
         changed = self._shape is None or self._shape.layout is not page.layout
         shape = self._learn(page.layout) if changed or self._shape is None else self._shape
         self._shape = shape
+        if not (restarted or changed or self._doubts or page.contradicted) and shape.goes_on(page.raw):
+            values = shape.go_on(page.raw, span[0])
+            self._before = _before(page, shape, span[0])
+            return Reading(values, (), restarted=False)
         raw = np.where(shape.limits.holds(page.raw), page.raw, np.nan)
         outside = np.isnan(raw) & ~np.isnan(page.raw)
         broken = shape.ladders.broken(raw) & ~np.isnan(raw)
@@ -106,8 +110,8 @@ class Ingest:
             shape.from_zero &= plausible(shape.limits, raw, (span[1] - self._before.asked_ms) / 1000.0)
         steps = self._advance(shape, raw, span)
         doubted = np.isnan(raw) & ~np.isnan(page.raw) & ~outside & ~broken
-        whole = not page.bad_lines and not page.layout.refused_series
-        self._before = Before(page.layout, shape.raw, span[0], whole, page.started_s is not None)
+        shape.settle()
+        self._before = _before(page, shape, span[0])
         values = page.layout.fold(np.where(shape.counters, raw + shape.offset, raw)) + shape.gone
         began_again = any(step is Step.RESTART and _of_engine(shape, place) for place, step in steps.items())
         nonsense = {LEAP: doubted, OUTSIDE: outside, BROKEN: broken, TWICE: page.twice}
@@ -351,6 +355,11 @@ class Ingest:
             shape.offset[lines[0]] = offset
             shape.asked_ms[lines] = self._left_ms
             shape.waiting[lines] = False
+
+
+def _before(page: Page, shape: Shape, asked_ms: float) -> Before:
+    whole = not page.bad_lines and not page.layout.refused_series
+    return Before(page.layout, shape.raw, asked_ms, whole, page.started_s is not None)
 
 
 def _of_engine(shape: Shape, place: int) -> bool:

@@ -31,13 +31,20 @@ class Ladders:
         for number, places in enumerate(ladders):
             self._owner[places] = number
 
+    def hold(self, raw: Floats) -> bool:
+        """Whether none is broken."""
+        return not len(self._lower) or not len(self._falls(raw))
+
     def broken(self, raw: Floats) -> Bools:
         """bool[n_raw]: lines of histograms whose buckets fall somewhere. raw: numbers of the page, NaN: unknown."""
-        sums = np.bincount(self._source, raw, self._count)
-        falls = np.flatnonzero(sums[self._lower] > sums[self._upper])
-        if not len(falls):
+        if self.hold(raw):
             return np.zeros(len(raw), dtype=bool)
+        falls = self._falls(raw)
         return np.asarray(np.isin(self._owner[self._source], self._owner[self._lower[falls]]))
+
+    def _falls(self, raw: Floats) -> Places:
+        sums = np.bincount(self._source, raw, self._count)
+        return np.flatnonzero(sums[self._lower] > sums[self._upper])
 
 
 def _joined(places: list[list[int]]) -> Places:

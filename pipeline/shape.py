@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -29,6 +29,7 @@ class Shape:
     said that it stood at 0. waiting: part of a series that goes on where an earlier collector stopped, but not yet.
     asked_ms: when the page of the line's last number was asked for, NaN before its first.
     limits: what its number can be, and how fast it can grow. ladders: its histograms.
+    steady: every counter has a number, and nothing is to be settled about any.
     """
 
     layout: Layout
@@ -42,6 +43,36 @@ class Shape:
     asked_ms: Floats
     limits: Ranges
     ladders: Ladders
+    steady: bool = False
+    soon: Floats = field(init=False)
+    """What a counter can have grown by at least, however short the time; infinite for what is none."""
+
+    def __post_init__(self) -> None:
+        self.soon = np.where(self.counters, self.limits.most(np.zeros(len(self.counters))), np.inf)
+
+    def settle(self) -> None:
+        """Find out whether the next page may be looked at as a whole."""
+        open_ = self.reborn | self.from_zero | self.waiting | ~(self.raw >= self.limits.low)
+        self.steady = not (open_ & self.counters).any()
+
+    def goes_on(self, raw: Floats) -> bool:
+        """Whether these numbers of the next page are plain progress of every counter, and what can be of all others.
+
+        Looked at as a whole; False is no verdict, but asks for a look at each line. raw: NaN is unknown.
+        """
+        if not self.steady:
+            return False
+        gained = raw - np.where(self.counters, self.raw, self.limits.low)
+        fits = (gained >= 0.0) & (gained <= self.soon) & (raw <= self.limits.high)
+        if not fits.all() and not (fits | (np.isnan(raw) & ~self.counters)).all():
+            return False
+        return self.ladders.hold(raw)
+
+    def go_on(self, raw: Floats, asked_ms: float) -> Floats:
+        """Take over the numbers of a page that goes on; float64[series]: what they make of each, unwrapped."""
+        self.raw = np.where(self.counters, raw, self.raw)
+        self.asked_ms = np.where(self.counters, asked_ms, self.asked_ms)
+        return self.layout.fold(raw + self.offset) + self.gone
 
 
 class Falls:

@@ -99,10 +99,13 @@ def page_of(plan: Plan, table: Floats, bad_lines: int, contradicted: Collection[
 
     contradicted: slots of lines that the page gives with different numbers.
     """
-    raw = table[plan.gather]
-    raw[plan.flags] = np.where(raw[plan.flags] == 1.0, plan.numbers, np.nan)
-    raw[~np.isfinite(raw)] = np.nan
-    created = _earliest(table[plan.created])
+    raw = table.take(plan.gather)
+    if len(plan.flags):
+        raw[plan.flags] = np.where(raw[plan.flags] == 1.0, plan.numbers, np.nan)
+    finite = np.isfinite(raw)
+    if not finite.all():
+        raw[~finite] = np.nan
+    created = _earliest(table[plan.created]) if len(plan.created) else None
     lines = tuple(np.flatnonzero(np.isin(plan.gather, list(contradicted))).tolist()) if contradicted else ()
     if plan.process is None:
         return Page(plan.layout, raw, created, bad_lines, "created", created, lines)

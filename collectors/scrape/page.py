@@ -46,11 +46,18 @@ class Layout:
 
         NaN is unknown: a sum with an unknown part is unknown, a maximum or minimum passes over it.
         """
+        if self._straight:
+            return raw.copy()
         values = np.empty(len(self.series))
         values[self.source] = raw
         for position, lines, fold in self._repeated:
             values[position] = fold(raw[lines])
         return values
+
+    @cached_property
+    def _straight(self) -> bool:
+        """Whether each raw line is the stored series of the same place."""
+        return np.array_equal(self.source, np.arange(len(self.series)))
 
     @cached_property
     def _repeated(self) -> list[tuple[int, npt.NDArray[np.intp], Callable[[Floats], float]]]:

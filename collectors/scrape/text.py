@@ -21,6 +21,9 @@ from collectors.scrape.engines import LONG_LABELS
 from collectors.scrape.layout import Admission, Plan, build, page_of
 from collectors.scrape.lines import Line, family_of, is_known, scope_of, understand
 from collectors.scrape.page import Layout, Page
+from collectors.scrape.plain import plain, unstamped
+from collectors.scrape.stencil import LastPage
+from telemetry.frame import Floats
 from telemetry.model import UNKNOWN, Scope
 
 MAX_LINE = 16_384
@@ -38,9 +41,6 @@ MAX_DROPPED_FAMILIES = 500
 MAX_IN_VAIN = 2_000
 """Lines of one reading that go through the parser without making the next reading faster; what is more is bad."""
 
-_PLAIN = b"0123456789.eE+-"
-_DIGITS = b"0123456789"
-_WORDS = frozenset({b"NaN", b"+Inf", b"-Inf"})
 _HASH = ord("#")
 _NAME = re.compile(rb"[A-Za-z_:][A-Za-z0-9_:]*")
 Sample = tuple[str, Mapping[str, str], float, bool]
@@ -75,8 +75,9 @@ class PageReader:
         self._slots: dict[str, int] = {}
         self._seen: dict[bytes, int] = {}
         self._seen_bytes = self._dropped_bytes = 0
-        self._last: tuple[list[bytes], list[bytes | None], list[int]] = ([], [], [])
+        self._last = LastPage()
         self._values: list[float] = []
+        self._numbers: Floats = np.zeros(0)
         self._contradicted: frozenset[int] = frozenset()
         self._bad = self._refused = self._refused_before = self._parses = self._in_vain = self._reads = 0
         self._long = ""
@@ -90,8 +91,9 @@ class PageReader:
         if page is None:
             self._reads += 1
             self._make_room()
-            slots, told = self._walk(body.split(b"\n"))
+            slots, told = self._walk(body)
             self._contradicted = self._contradictions(slots, told)
+            self._numbers = np.array(self._values)
             self._settle(slots, body)
             page = self._page()
         return page
@@ -99,42 +101,14 @@ class PageReader:
     def again(self, body: bytes) -> Page | None:
         """The page, where it differs from the last one in plain numbers only: done in a moment. None where it needs
         reading, which may take seconds: nothing has changed then."""
-        if not self._patch(body.split(b"\n")):
+        if self._plan is None or not self._last.patch(body, self._numbers):
             return None
         self._reads += 1
         return self._page()
 
     # One reading ------------------------------------------------------------------------------------------------
 
-    def _patch(self, lines: list[bytes]) -> bool:
-        """Take over a page that differs from the last one only in plain numbers; False when it does not."""
-        before, keys, slots = self._last
-        if len(lines) != len(before) or self._plan is None:
-            return False
-        fresh: list[int] = []
-        rests: list[bytes] = []
-        for position, (line, old) in enumerate(zip(lines, before, strict=True)):
-            if line != old:
-                key, _, rest = line.rpartition(b" ")
-                if key != keys[position]:
-                    key, rest = _unstamped(key, rest)
-                    if key != keys[position]:
-                        return False
-                fresh.append(slots[position])
-                rests.append(rest)
-        if b"".join(rests).translate(None, _PLAIN):
-            return False
-        try:
-            numbers = [float(rest) for rest in rests]
-        except ValueError:
-            return False
-        values = self._values
-        for slot, number in zip(fresh, numbers, strict=True):
-            values[slot] = number
-        self._last = (lines, keys, slots)
-        return True
-
-    def _walk(self, lines: list[bytes]) -> tuple[list[int], list[float]]:
+    def _walk(self, body: bytes) -> tuple[list[int], list[float]]:
         """Read every line; the slots of the samples and their numbers, in page order."""
         keys: list[bytes | None] = []
         slots: list[int] = []
@@ -143,7 +117,7 @@ class PageReader:
         self._bad = self._refused = self._parses = self._in_vain = 0
         self._long = ""
         seen = self._seen
-        for line in lines:
+        for line in body.split(b"\n"):
             if not line or line[0] == _HASH:
                 keys.append(None)
                 slots.append(_COMMENT)
@@ -152,23 +126,23 @@ class PageReader:
             key, _, rest = line.rpartition(b" ")
             slot = seen.get(key)
             if slot is None:
-                stated, number = _unstamped(key, rest)
+                stated, number = unstamped(key, rest)
                 if (slot := seen.get(stated)) is not None:
                     key, rest = stated, number
-            if slot is not None and (value := _plain(rest)) is not None:
+            if slot is not None and (value := plain(rest)) is not None:
                 values[slot] = value
             else:
                 slot = self._read_slowly(line)
             keys.append(key if seen.get(key) == slot else None)
             slots.append(slot)
             told.append(values[slot])
-        self._last = (lines, keys, slots)
+        self._last.become(body, keys, slots)
         return slots, told
 
     def _page(self) -> Page:
         plan = self._plan
         assert plan is not None, "a page has been read"
-        return page_of(plan, np.array(self._values), self._bad, self._contradicted)
+        return page_of(plan, self._numbers, self._bad, self._contradicted)
 
     # What is seen for the first time, or is no plain number -------------------------------------------------------
 
@@ -192,8 +166,8 @@ class PageReader:
             return _COMMENT
         slot = self._slot(name, labels)
         if not bare:
-            key, rest = _unstamped(key, rest)
-        learned = slot != _COMMENT and _plain(rest) is not None and key not in self._seen
+            key, rest = unstamped(key, rest)
+        learned = slot != _COMMENT and plain(rest) is not None and key not in self._seen
         if slot != _COMMENT:
             self._values[slot] = value
         if learned and (bare or self._parse(key.strip() + b" 1") == (name, labels, 1.0, True)):
@@ -263,7 +237,7 @@ class PageReader:
         repeated = {slot for slot in repeated if self._table[slot].dropped is None}
         if not repeated:
             return frozenset()
-        self._last = ([], [], [])  # a single one of equal lines may not be patched
+        self._last.forget()  # a single one of equal lines may not be patched
         numbers: dict[int, set[str]] = {}
         for slot, number in zip(slots, told, strict=True):
             if slot in repeated:
@@ -311,7 +285,7 @@ class PageReader:
 def _sampled(text: bytes) -> Sample | None:
     """What the parser makes of one line; None when it is no sample, or several."""
     head, _, rest = text.rpartition(b" ")
-    value = _plain(rest)
+    value = plain(rest)
     if value is not None and len(head) <= MAX_SHARED and (known := _of_head(head)) is not None:
         return known[0], known[1], value, True
     return _parsed(text)
@@ -332,26 +306,6 @@ def _parsed(text: bytes) -> Sample | None:
     except (ValueError, IndexError):
         return None
     return sample.name, sample.labels, _float(sample.value), sample.timestamp is None
-
-
-def _plain(rest: bytes) -> float | None:
-    """The number that this text is, by itself; None when it is anything else."""
-    if rest in _WORDS:
-        return UNKNOWN
-    if rest.strip(_PLAIN):
-        return None
-    try:
-        return float(rest)
-    except ValueError:
-        return None
-
-
-def _unstamped(key: bytes, rest: bytes) -> tuple[bytes, bytes]:
-    """Series text and number of a line that ends with a timestamp; two empty ones when it does not."""
-    if not rest or rest.strip(_DIGITS):
-        return b"", b""
-    key, _, number = key.rpartition(b" ")
-    return key, number
 
 
 def _float(value: float) -> float:
