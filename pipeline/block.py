@@ -136,6 +136,12 @@ class Block:
             return self._values[np.newaxis, low:high, places[0]]
         return self._values[low:high, places].T
 
+    def row(self, row: int) -> Floats:
+        """One row, not to be written to: float64[series]."""
+        if isinstance(self._values, Packed):
+            return self._values.read(range(len(self.series)), row, row + 1).ravel()
+        return np.asarray(self._values[row])
+
     def line(self, place: int, low: int, high: int) -> npt.NDArray[np.floating]:
         """Rows low ≤ row < high of one series, not to be written to: float64[rows], or the same numbers as float32."""
         if isinstance(self._values, Packed):

@@ -10,7 +10,6 @@ import numpy as np
 
 from alerts.places import Members
 from alerts.rulebook import Rulebook
-from pipeline import recorded
 from pipeline.absences import AbsenceBook
 from pipeline.agents import AgentEvent
 from pipeline.alarms import Alarms, Raised
@@ -23,7 +22,7 @@ from pipeline.judge import MOST_MODELS, Judge, phase_series, surroundings, unwat
 from pipeline.lookout import Lookout
 from pipeline.notify.teller import Spoken, Teller
 from pipeline.reads import why_missing
-from pipeline.recorded import Prefills
+from pipeline.recorded import Prefills, Recorder
 from pipeline.resume import STARTED_FACT
 from pipeline.sighting import Eyes, silence
 from pipeline.targets import Target
@@ -77,6 +76,7 @@ class Hub:
         self.window = Window(WINDOW_MS)
         self.judge = Judge()
         self.prefills = Prefills()
+        self._recorder = Recorder(self.window, self.prefills)
         self.chronicle = Chronicle()
         self.lookout = Lookout(targets, config.interval_s * 1000)
         self.alarms = Alarms(Rulebook(config.alerts))
@@ -182,7 +182,7 @@ class Hub:
         # Nodes first: what they say is the surroundings in which engines are judged.
         ordered = sorted(samples, key=lambda sample: not self._targets[sample.target].is_node)
         drafts = [draft for sample in ordered for draft in self._taken(sample, tick, episodes)]
-        for row in recorded.rows(self.window, tick, self.deployments(), self.prefills):
+        for row in self._recorder.rows(tick, self.deployments()):
             self.window.add(row.target, tick, tick, row.series, row.values)
             drafts.append(Draft(tick, row.target, tick, row.series, row.values))
         self.window.trim()

@@ -2,26 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from pipeline.deployments import EngineId
+from pipeline.slide import Slide
+from pipeline.sums import UNKNOWN, Part, Speeds, largest, mean, stands, total
 from pipeline.window import Window
-from telemetry import latest, ratios
+from telemetry import ratios
 from telemetry.catalog import cluster, engine, gpu
 from telemetry.catalog.ratios import DECODE_TPS, INTERCONNECT_RECEIVE, INTERCONNECT_TRANSMIT
-from telemetry.fleet import fold
 from telemetry.frame import Floats, Frame
-from telemetry.model import Fold, Metric, Ratio, Series
+from telemetry.model import Metric, Series
 from telemetry.phases import Prefill
 
-SECOND_MS = 1000.0
 LEAD_MS = ratios.SILENT_MS + 11_000
 """How far back a recorded value looks: its 10 s window and the time for which a silent target makes a sum unknown."""
 
 FABRIC = (INTERCONNECT_TRANSMIT, INTERCONNECT_RECEIVE)
+WINDOW_MS = INTERCONNECT_TRANSMIT.window_s * 1000.0
+DECODED_OVER_MS = (DECODE_TPS.window_s * 1000.0, 1000.0)
+CLUSTER = (
+    cluster.CLUSTER_POWER,
+    cluster.CLUSTER_UTILIZATION,
+    cluster.CLUSTER_TRANSMIT,
+    cluster.CLUSTER_WORST_CAGE,
+)
+DEPLOYMENT = (
+    cluster.RECORDED_DECODE,
+    cluster.RECORDED_DECODE_1S,
+    cluster.DEPLOYMENT_RUNNING,
+    cluster.PREFILL_TOKENS,
+    cluster.PREFILL_SECONDS,
+)
+"""What is recorded of the cluster and of a deployment, in the order of their rows."""
 
 
 @dataclass(frozen=True)
@@ -51,92 +67,99 @@ def rows(
     window: Window, tick: int, deployments: Mapping[str, Sequence[EngineId]], prefills: Prefills
 ) -> list[RecordedRow]:
     """The recorded rows of a tick, from what has arrived of it."""
-    found = [_cluster(window, tick)]
-    for name, engines in deployments.items():
-        found.append(_deployment(window, tick, name, engines, prefills))
-    return [row for row in found if not np.isnan(row.values).all()]
+    return Recorder(window, prefills).rows(tick, deployments)
 
 
-def _row(target: str, values: Mapping[Metric, float]) -> RecordedRow:
-    series = tuple(Series(target, metric.name) for metric in values)
-    return RecordedRow(target, series, np.array(list(values.values()), dtype=np.float64))
+class Recorder:
+    """The same from tick to tick: its frames slide on, and which series belong together is worked out once."""
+
+    def __init__(self, window: Window, prefills: Prefills) -> None:
+        self._window, self._prefills = window, prefills
+        self._cluster, self._cluster_sums = Slide(ClusterSums.METRICS, LEAD_MS), ClusterSums(())
+        self._deployments: dict[str, tuple[Slide, DeploymentSums]] = {}
+
+    def rows(self, tick: int, deployments: Mapping[str, Sequence[EngineId]]) -> list[RecordedRow]:
+        """The recorded rows of a tick, from what has arrived of it."""
+        found = [self._cluster_row(tick)]
+        self._deployments = {name: known for name, known in self._deployments.items() if name in deployments}
+        found += [self._deployment_row(tick, name, engines) for name, engines in deployments.items()]
+        return [row for row in found if not np.isnan(row.values).all()]
+
+    def _cluster_row(self, tick: int) -> RecordedRow:
+        frame = self._window.slide(self._cluster, tick)
+        if frame.series != self._cluster_sums.series:
+            self._cluster_sums = ClusterSums(frame.series)
+        return self._cluster_sums.row(frame, tick)
+
+    def _deployment_row(self, tick: int, name: str, engines: Sequence[EngineId]) -> RecordedRow:
+        wanted, targets = frozenset(engines), frozenset(one.target for one in engines)
+        slide, sums = self._deployments.get(name) or (None, None)
+        if slide is None or slide.targets != targets:
+            slide = Slide(DeploymentSums.METRICS, LEAD_MS, targets)
+        frame = self._window.slide(slide, tick)
+        if sums is None or sums.series != frame.series or sums.engines != wanted:
+            sums = DeploymentSums(name, frame.series, wanted)
+        self._deployments[name] = slide, sums
+        return sums.row(frame, tick, self._prefills.totals.get(name, (0.0, 0.0)))
 
 
-def _deployment(window: Window, tick: int, name: str, engines: Sequence[EngineId], prefills: Prefills) -> RecordedRow:
-    wanted = set(engines)
-    targets = {one.target for one in engines}
-    names = (engine.GENERATION_TOKENS.name, engine.REQUESTS_RUNNING.name)
-    frame = window.frame(names, start_ms=tick - LEAD_MS, end_ms=tick, targets=targets)
-    frame = frame.select(lambda series: engine_of(series) in wanted)
-    tokens, seconds = prefills.totals.get(name, (0.0, 0.0))
-    values = {
-        cluster.RECORDED_DECODE: _ratio(DECODE_TPS, frame, tick),
-        cluster.RECORDED_DECODE_1S: _ratio(DECODE_TPS, frame, tick, SECOND_MS),
-        cluster.DEPLOYMENT_RUNNING: _sum(frame, engine.REQUESTS_RUNNING, tick),
-        cluster.PREFILL_TOKENS: tokens,
-        cluster.PREFILL_SECONDS: seconds,
-    }
-    return _row(cluster.DEPLOYMENT_PREFIX + name, values)
+class ClusterSums:
+    """What is recorded of all nodes."""
+
+    METRICS = frozenset((gpu.GPU_POWER.name, gpu.GPU_UTILIZATION.name)).union(*map(ratios.stored_names, FABRIC))
+
+    def __init__(self, series: tuple[Series, ...]) -> None:
+        self.series = series
+        self._power = Part(series, lambda one: one.metric == gpu.GPU_POWER.name)
+        self._use = Part(series, lambda one: one.metric == gpu.GPU_UTILIZATION.name)
+        self._speeds = Speeds(series, ((INTERCONNECT_TRANSMIT, _all), *((ratio, _cage) for ratio in FABRIC)))
+        self._row = _series(cluster.CLUSTER_TARGET, CLUSTER)
+
+    def row(self, frame: Frame, tick: int) -> RecordedRow:
+        """From a frame of these series."""
+        sent, *busy = self._speeds.at(frame, WINDOW_MS) if stands(frame, tick) else ((), ())
+        values = (
+            total(self._power.of(frame), tick),
+            mean(self._use.of(frame), tick),
+            largest(sent),
+            largest(map(largest, busy)),
+        )
+        return RecordedRow(cluster.CLUSTER_TARGET, self._row, np.array(values, dtype=np.float64))
+
+
+class DeploymentSums:
+    """What is recorded of a deployment's engines."""
+
+    METRICS = frozenset((engine.GENERATION_TOKENS.name, engine.REQUESTS_RUNNING.name))
+
+    def __init__(self, name: str, series: tuple[Series, ...], engines: frozenset[EngineId]) -> None:
+        self.series, self.engines = series, engines
+        self._own = Part(series, lambda one: engine_of(one) in engines)
+        self._running = Part(self._own.series, lambda one: one.metric == engine.REQUESTS_RUNNING.name)
+        self._speeds = Speeds(self._own.series, ((DECODE_TPS, _all),))
+        self._target = cluster.DEPLOYMENT_PREFIX + name
+        self._row = _series(self._target, DEPLOYMENT)
+
+    def row(self, frame: Frame, tick: int, prefilled: tuple[float, float]) -> RecordedRow:
+        """From a frame of these series. prefilled: tokens and seconds so far."""
+        own = self._own.of(frame)
+        decode = [largest(self._speeds.at(own, over)[0]) if stands(own, tick) else UNKNOWN for over in DECODED_OVER_MS]
+        values = (*decode, total(self._running.of(own), tick), *prefilled)
+        return RecordedRow(self._target, self._row, np.array(values, dtype=np.float64))
+
+
+def _series(target: str, metrics: Iterable[Metric]) -> tuple[Series, ...]:
+    return tuple(Series(target, metric.name) for metric in metrics)
+
+
+def _all(_: Series) -> Hashable:
+    return ()
+
+
+def _cage(series: Series) -> Hashable:
+    return series.target, series.label("cage")
 
 
 def engine_of(series: Series) -> EngineId:
     """The engine a series belongs to."""
     return EngineId(series.target, series.label("engine") or "", series.label("model") or "")
-
-
-def _cluster(window: Window, tick: int) -> RecordedRow:
-    names = {gpu.GPU_POWER.name, gpu.GPU_UTILIZATION.name}.union(*(ratios.stored_names(ratio) for ratio in FABRIC))
-    frame = window.frame(names, start_ms=tick - LEAD_MS, end_ms=tick)
-    values = {
-        cluster.CLUSTER_POWER: _sum(frame, gpu.GPU_POWER, tick),
-        cluster.CLUSTER_UTILIZATION: _fold(frame, gpu.GPU_UTILIZATION, tick, Fold.MEAN),
-        cluster.CLUSTER_TRANSMIT: _ratio(INTERCONNECT_TRANSMIT, frame, tick),
-        cluster.CLUSTER_WORST_CAGE: _largest(_busiest(ratio, frame, tick) for ratio in FABRIC),
-    }
-    return _row(cluster.CLUSTER_TARGET, values)
-
-
-def _at(frame: Frame, tick: int, newest: float) -> float:
-    """The newest value, as long as no gap lies between it and this tick; unknown otherwise."""
-    if not len(frame.ticks) or not len(frame.series) or tick - frame.ticks[-1] > np.min(frame.gap_ms):
-        return float("nan")
-    return newest
-
-
-def _held(frame: Frame) -> Floats:
-    return ratios.hold(frame.values, frame.gap_ms, frame.ticks.astype(np.float64), ~np.isnan(frame.at_ms))
-
-
-def _sum(frame: Frame, metric: Metric, tick: int) -> float:
-    part = frame.select(lambda series: series.metric == metric.name)
-    summed = ratios.total(_held(part), part.ticks.astype(np.float64), ~np.isnan(part.values))
-    return _at(part, tick, _last(summed))
-
-
-def _fold(frame: Frame, metric: Metric, tick: int, how: Fold) -> float:
-    part = frame.select(lambda series: series.metric == metric.name)
-    return _at(part, tick, _last(fold(_held(part), how)))
-
-
-def _last(values: Floats) -> float:
-    return float(values[-1]) if len(values) else float("nan")
-
-
-def _ratio(ratio: Ratio, frame: Frame, tick: int, window_ms: float | None = None) -> float:
-    found = latest.ratio(ratio, _of(ratio, frame), lambda _: (), window_ms)
-    return _at(frame, tick, found.get((), float("nan")))
-
-
-def _busiest(ratio: Ratio, frame: Frame, tick: int) -> float:
-    found = latest.ratio(ratio, _of(ratio, frame), lambda series: (series.target, series.label("cage")))
-    return _at(frame, tick, _largest(found.values()))
-
-
-def _largest(values: Iterable[float]) -> float:
-    """The largest of what is known, unknown when nothing is."""
-    return max((value for value in values if not np.isnan(value)), default=float("nan"))
-
-
-def _of(ratio: Ratio, frame: Frame) -> Frame:
-    names = ratios.stored_names(ratio)
-    return frame.select(lambda series: series.metric in names)

@@ -12,14 +12,16 @@ import numpy as np
 from pipeline import sheet
 from pipeline.block import BLOCK_ROWS, Block
 from pipeline.plans import Newest, Plan, Plans
+from pipeline.slide import Slide, State
 from storage.intervals import Stretch, own_gaps
-from telemetry.counters import NOMINAL_PER_GAP, mark_steps
+from telemetry.counters import BREAKING, FROM_ZERO, NOMINAL_PER_GAP, mark_steps
 from telemetry.frame import Floats, Frame, Ints, Sheet
 from telemetry.gaps import keep
 from telemetry.model import Series
 
 DEFAULT_INTERVAL_MS = 1000
-
+SHOWN = BREAKING | FROM_ZERO
+"""Steps that frames show."""
 
 Cut = list[tuple[Block, int, int]]
 """Rows low ≤ row < high of blocks."""
@@ -58,6 +60,8 @@ class Window:
         self._intervals: dict[str, int] = {}
         self._stretches: dict[str, list[Stretch]] = {}
         self._plans = Plans()
+        self._edition = 0
+        self._stepped: dict[str, int] = {}
         self._lock = threading.RLock()
         self.latest_tick: int | None = None
 
@@ -81,12 +85,18 @@ class Window:
     def add_steps(self, steps: Iterable[tuple[Series, int, str]]) -> None:
         """Take in restarts and first uses: (series, tick, reason)."""
         with self._lock:
-            self._steps.extend(steps)
+            for step in steps:
+                self._steps.append(step)
+                if step[2] in SHOWN:
+                    name = step[0].metric
+                    self._stepped[name] = max(step[1], self._stepped.get(name, step[1]))
 
     def set_intervals(self, intervals: Mapping[str, int]) -> None:
         """Nominal intervals of targets in milliseconds; decide what a gap is."""
         with self._lock:
-            self._intervals.update(intervals)
+            if any(self._intervals.get(target) != interval_ms for target, interval_ms in intervals.items()):
+                self._intervals.update(intervals)
+                self._edition += 1
 
     def set_stretches(self, stretches: Mapping[str, Sequence[Stretch]]) -> None:
         """Where targets were read at another interval than now: that decides there what a gap is. For all targets."""
@@ -117,6 +127,8 @@ class Window:
         """Forget all rows."""
         with self._lock:
             self._blocks, self._steps, self.latest_tick = {}, [], None
+            self._stepped = {}
+            self._edition += 1
 
     def targets(self) -> list[str]:
         """Names of the targets that have rows."""
@@ -170,6 +182,32 @@ class Window:
         """
         with self._lock:
             return self.fill(self.choose(metrics, start_ms=start_ms, end_ms=end_ms, targets=targets, before=before))
+
+    def slide(self, slide: Slide, tick: int) -> Frame:
+        """`frame` of the metrics and targets of a slide from so far back on up to this tick, which mostly goes on from
+        the last one that was asked for. It holds until the next is."""
+        with self._lock:
+            start_ms = tick - slide.back_ms
+            rows = [(target, own) for target, own in self._blocks.items() if slide.wants(target)]
+            even, state = self._is_even(slide, tick), State(self._edition, tick, self._disturbed(start_ms))
+            found = slide.next(rows, state) if even else None
+            if found is None:
+                found = self.frame(slide.metrics, start_ms=start_ms, end_ms=tick, targets=slide.targets)
+                slide.stop()
+                if even:
+                    slide.begin(found, rows, state)
+            return found
+
+    def _is_even(self, slide: Slide, tick: int) -> bool:
+        """Whether a frame up to this tick can go on: it holds all newest rows, and no step of a counter."""
+        if self.latest_tick is None or self.latest_tick > tick or slide.back_ms > self._span_ms:
+            return False
+        start_ms = tick - slide.back_ms
+        return not any(self._stepped.get(name, start_ms - 1) >= start_ms for name in slide.metrics)
+
+    def _disturbed(self, start_ms: float) -> Collection[str]:
+        """Targets that were read at another interval after a start."""
+        return [target for target, own in self._stretches.items() if any(one[1] > start_ms for one in own)]
 
     def choose(
         self,

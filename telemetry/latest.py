@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from telemetry import ratios
 from telemetry.counters import NOMINAL_PER_GAP
-from telemetry.frame import Floats, Frame
-from telemetry.model import Kind, Metric, Ratio
+from telemetry.frame import Bools, Floats, Frame
+from telemetry.model import Kind, Metric, Ratio, Series
 
 SHORTEST_MS = 5_000.0
 """Of a young history a window is as long as what there is, but no shorter than this."""
@@ -128,3 +129,35 @@ def _interpolated(at_ms: Floats, values: Floats, start: Floats, left: np.typing.
     width = np.maximum(at_ms[rows, right] - at_ms[rows, left], 1e-9)
     share = (start - at_ms[rows, left]) / width
     return np.asarray(values[:, -1] - values[rows, left] - (values[rows, right] - values[rows, left]) * share)
+
+
+class Rates:
+    """Counters per second by group, as `ratio` has them, of many frames with the same series: who belongs to which
+    group is worked out once. wanted: a ratio without denominator.
+
+    rows: int[row], of the counters in such a frame.
+    """
+
+    def __init__(self, wanted: Ratio, series: Sequence[Series], key: ratios.Key) -> None:
+        assert ratios.is_per_second(wanted), "others have two sides, or other windows"
+        self._wanted, names = wanted, ratios.stored_names(wanted)
+        rows = [row for row, one in enumerate(series) if one.metric in names]
+        self.rows: npt.NDArray[np.intp] = np.array(rows, dtype=np.intp)
+        numbers: dict[Hashable, int] = {}
+        group = [numbers.setdefault(key(series[row]), len(numbers)) for row in rows]
+        self._group: npt.NDArray[np.intp] = np.array(group, dtype=np.intp)
+        offered: dict[tuple[int, str], set[str]] = {}
+        for row, number in zip(rows, group, strict=True):
+            offered.setdefault((number, series[row].target), set()).add(series[row].metric)
+        partial = {number for (number, _), metrics in offered.items() if metrics != names}
+        self._partial: Bools = np.array([number in partial for number in range(len(numbers))], dtype=bool)
+
+    def of(self, gained: Floats, window_ms: float) -> Floats:
+        """Each group's rate; unknown where a target has one of the terms without the others: float64[group].
+
+        gained: float64[row], increases of the rows over the window.
+        """
+        counted = np.bincount(self._group, weights=gained, minlength=len(self._partial))
+        summed: Floats = np.asarray(counted, dtype=np.float64)
+        summed[self._partial] = np.nan
+        return ratios.quotient(self._wanted, summed, np.full(len(summed), window_ms / 1000.0))

@@ -74,3 +74,30 @@ def test_a_young_history_shortens_the_window_only_where_asked(young: bool) -> No
     frame = table({series(): [10 * second for second in range(9)]})
     found = latest.ratio(DECODE_TPS, frame, lambda _: (), young=young)
     np.testing.assert_equal(found, {(): 10.0 if young else np.nan})
+
+
+def test_rates_of_many_groups_are_those_of_one_ratio() -> None:
+    sent, landed = sorted(ratios.stored_names(INTERCONNECT_TRANSMIT))
+    rows: dict[Series, list[float | None]] = {
+        series(sent, "a", cage="p0"): [0.1 * second for second in range(12)],
+        series("gpu_power_watts", "a"): [1.0] * 12,
+        series(landed, "a", cage="p0"): [0.3 * second for second in range(12)],
+        series(sent, "b", cage="p1"): [7.0 * second for second in range(12)],
+        series(sent, "b", cage="p0"): [5.0 * second for second in range(12)],
+        series(landed, "b", cage="p0"): [0.0] * 12,
+    }
+    frame = table(rows)
+    for key in (lambda one: (one.target, one.label("cage")), lambda one: one.label("cage"), lambda _: ()):
+        rates = latest.Rates(INTERCONNECT_TRANSMIT, frame.series, key)
+        assert rates.rows.tolist() == [0, 2, 3, 4, 5]
+        for window_ms in (10_000.0, 4500.0):
+            gained = latest.regular_increase(frame.take(rates.rows.tolist()), window_ms)
+            assert gained is not None
+            expected = latest.ratio(INTERCONNECT_TRANSMIT, frame, key, window_ms)
+            np.testing.assert_array_equal(rates.of(gained, window_ms), [*expected.values()])
+    assert np.isnan(latest.ratio(INTERCONNECT_TRANSMIT, frame, lambda one: one.label("cage"))["p1"])
+
+
+def test_rates_of_quotients_are_refused() -> None:
+    with pytest.raises(AssertionError):
+        latest.Rates(ACCEPTED_LENGTH, (), lambda _: ())
