@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from alerts.evaluate import instances, truth
+from alerts.expression import Condition
+from alerts.extents import surely_quiet
 from alerts.machine import NEW, Change, Phase, Standing, advance
 from alerts.places import Key
 from alerts.rule import Rule
@@ -52,11 +54,13 @@ class Book:
         return turns
 
     def _read(self, rule: Rule, view: View) -> list[Turn]:
+        under_way = self.by_rule.get(rule.name)
+        if not under_way and _is_quiet(rule, view):
+            return []
         keys = instances(rule.condition, rule.place, view)
         if not keys:
             return []
-        holds = truth(rule.condition, rule.place, view, keys)
-        under_way = self.by_rule.get(rule.name)
+        holds = _worked_out(rule, view, keys)
         if not under_way and not (holds == 1.0).any():
             return []
         under_way = under_way or {}
@@ -91,6 +95,27 @@ class Book:
     def forget(self, rule: str) -> None:
         """A rule that is gone, or is another now, stands nowhere."""
         self.by_rule.pop(rule, None)
+
+
+def _worked(view: View) -> dict[int, Condition]:
+    """Conditions that were worked out when they were last asked for, of the same series, by identity."""
+    return view.memory.of(("worked",), None, dict[int, Condition])
+
+
+def _is_quiet(rule: Rule, view: View) -> bool:
+    """Whether a rule surely holds nowhere, by bounds of what it reads. Of one that was never worked out, or could not
+    be when it was last, that is not said: nobody would learn of its fault."""
+    known = len(view.ticks) == 1 and id(rule.condition) in _worked(view)
+    return known and surely_quiet(rule.condition, rule.place, view)
+
+
+def _worked_out(rule: Rule, view: View, keys: list[Key]) -> Floats:
+    """Where the condition of a rule holds."""
+    worked = _worked(view)
+    worked.pop(id(rule.condition), None)
+    holds = truth(rule.condition, rule.place, view, keys)
+    worked[id(rule.condition)] = rule.condition  # which keeps it alive, with its identity
+    return holds
 
 
 def _moving(keys: list[Key], holds: Floats, under_way: Mapping[Key, Standing]) -> Bools:

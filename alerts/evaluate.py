@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from alerts import expression as ex
+from alerts.bounds import members
 from alerts.places import Key, Place, level, shared
 from alerts.view import View, of_samples
 from telemetry.fleet import PEERS_NEEDED
@@ -248,9 +249,9 @@ def _numbers_apart(
     reading: ex.Reading, where: ex.Condition | None, place: Place, view: View, keys: Sequence[Key]
 ) -> Floats:
     """Whether the least and the largest of what each instance's members say are two."""
-    members, values = _newest(reading, where, view)
-    name = ("members", id(members), place.name, id(keys))
-    order, starts, at = view.memory.of(name, (members, keys), lambda: _by_instance(members, place, view, keys))
+    named, values = _newest(reading, where, view)
+    name = ("members", id(named), place.name, id(keys))
+    order, starts, at = view.memory.of(name, (named, keys), lambda: _by_instance(named, place, view, keys))
     result = np.full((len(keys), 1), np.nan)
     if len(order):
         found = values[order]
@@ -261,10 +262,10 @@ def _numbers_apart(
 
 
 def _by_instance(
-    members: Sequence[Key], place: Place, view: View, keys: Sequence[Key]
+    named: Sequence[Key], place: Place, view: View, keys: Sequence[Key]
 ) -> tuple[Numbers, Numbers, Numbers]:
     """Members one instance after the other, where each instance's begin, and which instances these are."""
-    rows = [[row for row, of in enumerate(members) if _is_of(of, key, place, view)] for key in keys]
+    rows = [[row for row, of in enumerate(named) if _is_of(of, key, place, view)] for key in keys]
     some = [at for at, own in enumerate(rows) if own]
     starts = np.cumsum([0, *(len(rows[at]) for at in some)])[:-1]
     order = [row for at in some for row in rows[at]]
@@ -281,8 +282,8 @@ def _told(of: ex.Differs, view: View) -> Mapping[Key, Any]:
     if isinstance(of.of, str):
         pattern = of.of
         return view.memory.latest(("facts", pattern), view.facts, lambda: _facts(pattern, view))
-    members, values = _newest(of.of, of.where, view)
-    return {key: value for key, value in zip(members, values.tolist(), strict=True) if value == value}
+    named, values = _newest(of.of, of.where, view)
+    return {key: value for key, value in zip(named, values.tolist(), strict=True) if value == value}
 
 
 def _facts(pattern: str, view: View) -> Mapping[Key, tuple[str, ...]]:
@@ -296,8 +297,8 @@ def _facts(pattern: str, view: View) -> Mapping[Key, tuple[str, ...]]:
 
 
 def _newest(reading: ex.Reading, where: ex.Condition | None, view: View) -> tuple[Sequence[Key], Floats]:
-    """Each node, or each cage or function of it, and what it says at the last tick; NaN of those that are not meant."""
-    place = Place("member", reading.metric.scope, reading.metric.by)
+    """Each member and what it says at the last tick; NaN of those that are not meant."""
+    place = members(reading)
     table = view.table(reading, place)
     values = table.values[:, -1]
     if where is not None:

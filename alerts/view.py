@@ -69,7 +69,7 @@ class View:
         """The groups of a place that have a reading, which need not be worked out for it where it is of samples."""
         if not of_samples(reading):
             return self.table(reading, place).keys
-        return self._grouped(name_of(reading), reading, place)[1].keys
+        return self.grouped(reading, place)[1].keys
 
     def table(self, reading: Reading, place: Place) -> Table:
         """A reading for every group of a place that has it."""
@@ -112,7 +112,7 @@ class View:
         if is_slow(reading):
             key = ("slow", name, place.name, count)
             return self.memory.latest(key, self.slow, lambda: self._slowly(reading, place))
-        slot, grouping = self._grouped(name, reading, place)
+        slot, grouping = self.grouped(reading, place)
         frame = self._frames[slot][1]
         if not len(grouping.keys):
             return Table((), np.zeros((0, count)))
@@ -123,21 +123,26 @@ class View:
 
     def _present(self, reading: Reading, place: Place, slot: int, grouping: Grouping) -> Floats | None:
         """At one tick, without the history before; None where that is needed."""
+        newest = self.newest(slot)
+        if reading.how in QUANTILES:
+            return percentile(reading, newest, grouping)
+        made = self._quotient(reading, grouping, (name_of(reading), place.name))
+        return present(reading, newest, grouping, made)
+
+    def newest(self, slot: int) -> Newest:
+        """What the series of a frame say at its last tick. slot: its number."""
         if slot not in self._last:
             self._last[slot] = Newest(self._frames[slot][1], self.memory, slot)
-        if reading.how in QUANTILES:
-            return percentile(reading, self._last[slot], grouping)
-        made = self._quotient(reading, grouping, (name_of(reading), place.name))
-        return present(reading, self._last[slot], grouping, made)
+        return self._last[slot]
 
-    def _grouped(self, name: object, reading: Reading, place: Place) -> tuple[int, Grouping]:
+    def grouped(self, reading: Reading, place: Place) -> tuple[int, Grouping]:
         """Number of the frame that a reading is of, and which of its series speak of which group."""
 
         def make() -> tuple[int, Grouping]:
             slot = self._slot(reading)
             return slot, grouped(self._frames[slot][1].series, reading, place, self.members)
 
-        return self.memory.of(("groups", name, place.name), None, make)
+        return self.memory.of(("groups", name_of(reading), place.name), None, make)
 
     def _slot(self, reading: Reading) -> int:
         """Number of the shortest frame that a window fits into; of the longest where it fits into none."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from alerts import expression as ex
 from alerts import needs
-from alerts.bounds import Extent, may_hold
+from alerts.bounds import Extent, may_hold, of_hour
 from alerts.given import (
     ENGINES_LOADING,
     GIVEN,
@@ -78,7 +78,9 @@ class StoredPast:
         hour = start_ms - start_ms % HOUR_MS
         if hour in self._unsealed:
             return False
-        return not may_hold(self.rule.condition, lambda reading: self._extent(reading, hour))
+        return not may_hold(
+            self.rule.condition, self.rule.place, lambda reading, _: of_hour(reading, self._extent(reading, hour))
+        )
 
     @cached_property
     def _unsealed(self) -> frozenset[int]:

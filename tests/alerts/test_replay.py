@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from alerts.book import Book, Turn
-from alerts.bounds import Extent, may_hold
+from alerts.bounds import Bounds, Extent, may_hold, of_hour
 from alerts.evaluate import instances, truth
 from alerts.expression import Reading
 from alerts.language import parse
-from alerts.places import PLACES, Members
+from alerts.places import PLACES, Members, Place
 from alerts.record import standings_json, standings_of
 from alerts.replay import Fired, replay
 from alerts.rule import rule
@@ -175,6 +175,13 @@ CONDITIONS = [
     "gpu_temperature_celsius > 90 °C and maybe(gpu_temperature_celsius > 94 °C)",
     "across(node, gpu_temperature_celsius) > 94 °C",
     "gpu_temperature_celsius has 0x1",
+    "gpu_temperature_celsius has 0x20",
+    "gpu_temperature_celsius >= 1.1 * peers(gpu_temperature_celsius)",
+    "count(gpu_temperature_celsius > 94 °C) >= 2",
+    "count(gpu_temperature_celsius > 94 °C) < 1",
+    "2 * gpu_temperature_celsius + 10 °C > 198 °C",
+    "10 °C - gpu_temperature_celsius > 0 - 76 °C",
+    "gpu_temperature_celsius < 80 °C or maybe(gpu_temperature_celsius > 95 °C)",
     "gpu_temperature_celsius - 3 > 90 °C",
     "absent(gpu_temperature_celsius)",
 ]
@@ -192,19 +199,19 @@ def test_what_an_hour_rules_out_was_nowhere_so(text: str) -> None:
         known = values[~np.isnan(values)]
         extent = Extent(float(known.min()), float(known.max()), 0.0, many=True) if len(known) else None
 
-        def ask(_reading: Reading) -> Extent | None:
-            return extent
+        def ask(reading: Reading, _: Place) -> Bounds:
+            return of_hour(reading, extent)
 
         keys = instances(condition, PLACES["gpu"], view)
         if (truth(condition, PLACES["gpu"], view, keys) == 1.0).any():
-            assert may_hold(condition, ask)
+            assert may_hold(condition, PLACES["gpu"], ask)
 
     check()
 
 
 def test_what_hours_rule_out() -> None:
-    def ask(_reading: Reading) -> Extent:
-        return Extent(60.0, 80.0, 0.0, many=False)
+    def ask(reading: Reading, _: Place) -> Bounds:
+        return of_hour(reading, Extent(60.0, 80.0, 0.0, many=False))
 
     for text, may in [
         ("gpu_temperature_celsius >= 81 °C", False),
@@ -216,4 +223,4 @@ def test_what_hours_rule_out() -> None:
         ('gpu_reading_state is "ok"', False),
         ("interconnect_transmit_bytes_per_second > 1 MB/s", True),
     ]:
-        assert may_hold(parse(text), ask) is may, text
+        assert may_hold(parse(text), PLACES["gpu"], ask) is may, text
