@@ -12,13 +12,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from alerts import expression as ex
-from alerts.given import COMMIT_AGE, GIVEN, TARGET_STATE
+from alerts.given import COMMIT_AGE, GIVEN, STATES, TARGET_STATE
 from alerts.limits import constant
 from alerts.places import PLACES, Place
 from alerts.rule import Rule
 from exchange.promql import Told, UntoldError, all_of, any_of, compared, joined, vector
 from telemetry.catalog import WIRE_PREFIX, host
 from telemetry.model import Fold, Kind, Metric, Ratio, Scope
+from telemetry.states import TargetState
 
 JOB = "tachograph"
 """Name of the job that reads the agents, where the settings of Prometheus give it no other."""
@@ -35,6 +36,18 @@ OVER: Mapping[str, str] = {
 }
 GOODBYE = "10m"
 """For how long an agent's goodbye makes its silence a stop."""
+SILENT = frozenset(
+    STATES.index(state.value)
+    for state in (
+        TargetState.REFUSED,
+        TargetState.TIMED_OUT,
+        TargetState.UNREACHABLE,
+        TargetState.BAD_ANSWER,
+        TargetState.NOT_FOUND,
+        TargetState.UNAUTHORISED,
+    )
+)
+"""States of a node that Prometheus knows as `up == 0`, without telling one from another."""
 WHY_NOT: Mapping[Scope, str] = {
     Scope.ENGINE: "it is about engines, which Prometheus reads under their own names",
     Scope.DEPLOYMENT: "it is about deployments, which Prometheus does not know",
@@ -75,24 +88,37 @@ def exported(rules: Iterable[Rule], job: str = JOB) -> Exported:
 
 
 def _block(rule: Rule, text: str, notes: Iterable[str]) -> str:
-    description = f"{rule.title} on {{{{ $labels.{NODE} }}}}: {{{{ $value }}}}. {rule.text}".strip()
-    annotations = {"summary": rule.title, "description": description, "runbook_url": rule.runbook}
+    title, text_of = _literal(rule.title), _literal(rule.text)
+    description = f"{title} on {{{{ $labels.{NODE} }}}}: {{{{ $value }}}}. {text_of}".strip()
+    annotations = {"summary": title, "description": description, "runbook_url": _literal(rule.runbook)}
     lines = [
         *(f"      # {rule.name}: {note}" for note in notes),
         f"      - alert: {rule.name}",
-        f"        expr: {json.dumps(text, ensure_ascii=False)}",
+        f"        expr: {_yaml(text)}",
         f"        for: {_span(rule.timing.for_ms)}",
         *([f"        keep_firing_for: {_span(rule.timing.clear_for_ms)}"] if rule.timing.clear_for_ms else []),
         "        labels:",
         f"          severity: {rule.severity.value}",
         "        annotations:",
-        *(f"          {name}: {json.dumps(value, ensure_ascii=False)}" for name, value in annotations.items() if value),
+        *(f"          {name}: {_yaml(value)}" for name, value in annotations.items() if value),
     ]
     return "\n".join(lines)
 
 
 def _span(ms: float) -> str:
-    return f"{ms / 1000:g}s" if ms % 1000 == 0 else f"{ms:g}ms"
+    """PromQL's durations are whole numbers of a unit."""
+    whole = round(ms)
+    return f"{whole // 1000}s" if whole % 1000 == 0 else f"{whole}ms"
+
+
+def _literal(text: str) -> str:
+    """A text in an annotation, which Prometheus reads as a template."""
+    return text.replace("{{", '{{ "{{" }}')
+
+
+def _yaml(text: str) -> str:
+    """A text in quotes; what YAML takes in no text is written by its number."""
+    return "".join(sign if sign.isprintable() else f"\\U{ord(sign):08x}" for sign in _quoted(text))
 
 
 @dataclass
@@ -140,9 +166,12 @@ class _Writer:
         return all_of(asked, against)
 
     def _is(self, reading: ex.Reading, codes: Iterable[int], negated: bool) -> Told:
-        if reading.metric.name == TARGET_STATE.name and self.place is PLACES["node"] and not negated:
+        silent = reading.metric.name == TARGET_STATE.name and self.place is PLACES["node"] and SILENT.issuperset(codes)
+        if silent and not negated:
+            if SILENT.difference(codes):
+                self.notes.append("why a node does not answer is left out: Prometheus knows only that it does not")
             gone = f"max_over_time({WIRE_PREFIX}{host.AGENT_GOODBYE.name}[{GOODBYE}]) == 1"
-            return Told(f'(up{{job="{self.job}"}} == 0 unless on ({NODE}) {gone})', (NODE,))
+            return Told(f"(up{{job={_quoted(self.job)}}} == 0 unless on ({NODE}) {gone})", (NODE,))
         found = self.value(reading)
         each = [compared("!=" if negated else "==", found, Told(str(code))) for code in codes]
         return all_of(each, []) if negated else any_of(each)
@@ -222,8 +251,13 @@ class _Writer:
 
 
 def _selector(name: str, of: ex.Reading) -> str:
-    chosen = [f"{label}=~{json.dumps('|'.join(map(_escaped, texts)))}" for label, texts in of.labels]
+    chosen = [f"{label}=~{_quoted('|'.join(map(_escaped, texts)))}" for label, texts in of.labels]
     return f"{WIRE_PREFIX}{name}" + (f"{{{','.join(chosen)}}}" if chosen else "")
+
+
+def _quoted(text: str) -> str:
+    """A text in quotes as PromQL has them: no halves of pairs."""
+    return json.dumps(text.encode("utf-8", "replace").decode("utf-8"), ensure_ascii=False)
 
 
 def _escaped(text: str) -> str:

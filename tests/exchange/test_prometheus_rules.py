@@ -105,6 +105,17 @@ def said(when: str, place: str = "node", **more: Any) -> str:
             '(up{job="tachograph"} == 0 unless on (instance) max_over_time(tachograph_agent_goodbye[10m]) == 1)',
         ),
         ("cluster", "commit_age_seconds > 10 s", "(max(tachograph_commit_age_seconds) > 10)"),
+        (
+            "node",
+            "mean(gpu_power_watts[30d]) > 9 W or mean(gpu_power_watts[1.0001s]) > 9 W",
+            "((sum by (instance) (avg_over_time(tachograph_gpu_power_watts[2592000s])) > 9) or "
+            "(sum by (instance) (avg_over_time(tachograph_gpu_power_watts[1s])) > 9))",
+        ),
+        (
+            "sensor",
+            'temperature_celsius{sensor="é😀\t"} > 5 °C',
+            '(max by (instance, sensor) (tachograph_temperature_celsius{sensor=~"é😀\\t"}) > 5)',
+        ),
     ],
 )
 def test_expressions(place: str, when: str, expected: str) -> None:
@@ -119,6 +130,8 @@ def test_expressions(place: str, when: str, expected: str) -> None:
         ("cluster", "ticks_missed_ratio > 5 %", "it is about what the collector alone knows"),
         ("node", "unclean_boot == 1", "it is about what the collector alone knows"),
         ("server", 'target_state is "refused"', "it is about what the collector alone knows"),
+        ("node", 'target_state is "ok"', "it is about what the collector alone knows"),
+        ("node", 'target_state in ("refused", "stopped")', "it is about what the collector alone knows"),
         ("gpu", "gpu_power_watts < peers(gpu_power_watts)", "it compares with others of a deployment"),
         ("node", "absent(gpu_power_watts)", "it compares what belongs to a deployment, or asks what is absent"),
         ("node", "maybe(gpu_power_watts > 1 W)", "max"),
@@ -156,6 +169,54 @@ def test_a_rule_as_prometheus_has_it() -> None:
         '          description: "One on {{ $labels.instance }}: {{ $value }}. Say “a\\nb”."',
         '          runbook_url: "https://w/x"',
     ]
+
+
+def annotations(**more: Any) -> dict[str, str]:
+    """As they stand in the file, in quotes."""
+    lines = exported([one("gpu_power_watts > 1 W", **more)]).text.partition("        annotations:\n")[2].splitlines()
+    return dict(line.strip().split(": ", 1) for line in lines)
+
+
+def test_texts_are_no_templates_and_hold_what_yaml_takes() -> None:
+    assert annotations(title="A {{ b }}", runbook="https://w/{{")["summary"] == r'''"A {{ \"{{\" }} b }}"'''
+    assert annotations(runbook="https://w/{{x")["runbook_url"] == r'''"https://w/{{ \"{{\" }}x"'''
+    assert annotations(text="{{ range }}")["description"].endswith(r'''{{ $value }}. {{ \"{{\" }} range }}"''')
+    assert annotations(title="é\x7f\ufffe\t\ud800")["summary"] == r'''"é\U0000007f\U0000fffe\t?"'''
+
+
+def test_states_of_silence_are_one_to_prometheus() -> None:
+    found = exported([one('target_state is "refused"')])
+    assert found.partly == {"one": ("why a node does not answer is left out: Prometheus knows only that it does not",)}
+    assert exported([DEFAULTS["node_silent"]]).partly == {}
+
+
+def test_a_job_is_a_text() -> None:
+    assert r"""up{job=\"a\\\"b\"}""" in exported([DEFAULTS["node_silent"]], job='a"b').text
+
+
+ODD = (
+    {"title": "A {{ b }} {{ $x }}"},
+    {"text": "{{ range }}"},
+    {"title": "{{"},
+    {"runbook": "https://w/{{"},
+    {"title": "\ufffe\x7f\x00\x1b[31m\u2028\x85"},
+    {"when": "mean(gpu_power_watts[30d]) > 1 W"},
+    {"when": "mean(gpu_power_watts[1.00001min]) > 1 W", "for": "7d", "clear_for": "1.5s"},
+    {"when": 'temperature_celsius{sensor="é😀\t"} > 5 °C', "place": "sensor"},
+    {"when": 'target_state in ("ok", "refused")'},
+    {"when": 'target_state is "refused" and gpu_power_watts > 5 W'},
+)
+
+
+@pytest.mark.skipif(PROMTOOL is None, reason="promtool is not installed")
+def test_prometheus_takes_odd_rules_of_ones_own(tmp_path: Path) -> None:
+    """All in one file: one that it does not take costs all others."""
+    plain = {"title": "X", "place": "node", "when": "gpu_power_watts > 5 W", "severity": "info"}
+    path = tmp_path / "rules.yml"
+    path.write_text(exported([rule(f"r{at}", {**plain, **more}) for at, more in enumerate(ODD)], 'a"b').text, "utf-8")
+    done = subprocess.run([str(PROMTOOL), "check", "rules", str(path)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{len(ODD) - 1} rules found" in done.stdout
 
 
 def test_what_is_left_out_is_said_in_comments() -> None:
