@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-import threading
 
+from dashboard.background import Background
 from dashboard.run_numbers import MOST_REMEMBERED, RunNumbers
 from dashboard.sources import Sources
 from storage.errors import StoreError
@@ -21,24 +21,13 @@ ask."""
 log = logging.getLogger(__name__)
 
 
-class Ahead:
+class Ahead(Background):
     """Goes through the runs, in a daemon thread, so that whoever opens one waits for its last hour alone."""
 
     def __init__(self, sources: Sources, numbers: RunNumbers) -> None:
+        super().__init__("ahead")
         self._sources, self._numbers = sources, numbers
         self._seen: dict[int, float] = {}
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="ahead", daemon=True)
-
-    def start(self) -> None:
-        """Begin."""
-        self._thread.start()
-
-    def close(self) -> None:
-        """End the thread and wait for it."""
-        self._stop.set()
-        if self._thread.is_alive():
-            self._thread.join(timeout=5)
 
     def step(self) -> bool:
         """One look; False while the tail is not loaded."""

@@ -108,7 +108,7 @@ class WebProcess:
         self.hub.close()
         self.renewal.close()
         self.ahead.close()
-        self.follower.stop()
+        self.follower.close()
         self.sources.store.close()
 
     def scene(self) -> Scene:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable
 
+from dashboard.background import Background
 from dashboard.live.hub import Hub
 from dashboard.live.sentence import Sentence
 from storage.errors import StoreError, StoreGone
@@ -26,24 +26,13 @@ def lost(store: Store) -> Sentence | None:
     return None
 
 
-class Renewal:
+class Renewal(Background):
     """Looks twice a second. renew: begins a new process over the store that stands at the address then."""
 
     def __init__(self, store: Store, hub: Hub, url: str, clock: Callable[[], int], renew: Callable[[], None]) -> None:
+        super().__init__("renewal")
         self._store, self._hub, self._url, self._clock, self._renew = store, hub, url, clock, renew
         self._told = False
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="renewal", daemon=True)
-
-    def start(self) -> None:
-        """Begin to look, in a daemon thread."""
-        self._thread.start()
-
-    def close(self) -> None:
-        """End the thread and wait for it."""
-        self._stop.set()
-        if self._thread.is_alive():
-            self._thread.join(timeout=5)
 
     def step(self) -> bool:
         """One look; True once `renew` was called."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from dashboard.background import Background
 from dashboard.live.alarms import Alarms
 from dashboard.live.earlier import earlier
 from dashboard.live.factors import stretch
@@ -39,7 +39,7 @@ class Work:
     problem: str | None = None
 
 
-class Follower:
+class Follower(Background):
     """Feeds the hub from the store. `step` is one look; `start` makes looks in a thread of its own.
 
     figures: what the model of each deployment weighs.
@@ -53,12 +53,11 @@ class Follower:
         clock: Callable[[], int],
         figures: Mapping[str, Weights] | None = None,
     ) -> None:
+        super().__init__("follow")
         self._store, self._tail, self._hub, self._clock = store, tail, hub, clock
         self._builder = Builder(figures or {})
         self._models, self._gpus = Models(), Gpus() if figures else None
         self._alarms = Alarms()
-        self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
         self._told: int | None = None
         self.work = Work()
 
@@ -113,17 +112,6 @@ class Follower:
                 return
             found = None
         self._builder.baselines.remember(end, found)
-
-    def start(self) -> None:
-        """Begin to look, in a daemon thread."""
-        self._thread = threading.Thread(target=self._run, name="follow", daemon=True)
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End the thread and wait for it."""
-        self._stop.set()
-        if self._thread is not None:
-            self._thread.join(timeout=5)
 
     def _run(self) -> None:
         while not self._stop.is_set():
