@@ -13,6 +13,7 @@ from alerts import needs
 from alerts.places import PLACES
 from alerts.record import Alert, AlertPart
 from alerts.rule import Rule
+from storage.errors import StoreBroken, StoreError
 from storage.store import Store
 from telemetry.catalog import cluster, engine, gpu, memory, network
 from telemetry.frame import Frame
@@ -57,14 +58,18 @@ class Evidence:
     _failed: set[int] = field(default_factory=set)
 
     def keep(self, rules: Mapping[str, Rule], now_ms: int) -> int:
-        """Keep what is due; of how many alerts. What fails is raised, and not tried again."""
+        """Keep what is due; of how many alerts. What fails is raised; it is tried again where the store could not do it
+        now, and not where it is a fault of this alert's data."""
         done = 0
         for alert in self.store.bare_alerts(KIND, now_ms - AROUND_MS - LATE_MS):
             if alert.id in self._failed:
                 continue
-            self._failed.add(alert.id)
-            self.store.keep_parts([AlertPart(alert.id, KIND, gathered(self.store, alert, rules.get(alert.rule)))])
-            self._failed.discard(alert.id)
+            try:
+                self.store.keep_parts([AlertPart(alert.id, KIND, gathered(self.store, alert, rules.get(alert.rule)))])
+            except Exception as error:
+                if not isinstance(error, StoreError) or isinstance(error, StoreBroken):
+                    self._failed.add(alert.id)
+                raise
             done += 1
         return done
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from alerts.record import Alert
 from alerts.rule import rules
 from pipeline.alert_evidence import AROUND_MS, KIND, LATE_MS, MOST_SERIES, Evidence, gathered
 from runs.model import Run
+from storage.errors import StoreBusy
 from storage.records import Absence, Batch, Event, Fact, Offset, Row
 from storage.store import Store, open_store
 from telemetry.catalog import cluster, engine, gpu, host, network
@@ -111,6 +113,27 @@ def test_it_is_kept_once_the_time_is_over_and_outlives_the_samples(store: Store)
     store.forget(START + HOUR_MS)
     assert store.forgotten(START, START + HOUR_MS)
     assert len(store.alert_parts(1)[KIND]["series"]) == 4
+
+
+def test_a_store_that_is_busy_for_a_moment_costs_no_evidence(store: Store, tmp_path: Path) -> None:
+    evidence, due = Evidence(store), FIRED + AROUND_MS + LATE_MS
+    other = sqlite3.connect(tmp_path / "store.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreBusy):
+        evidence.keep(RULES, due)
+    other.execute("ROLLBACK")
+    other.close()
+    assert evidence.keep(RULES, due + 60_000) == 2
+
+
+def test_an_alert_that_cannot_be_read_is_left_alone(store: Store) -> None:
+    """It keeps no others waiting, minute after minute."""
+    store.commit(Batch(alerts=[replace(HOT, id=1, place="moon"), replace(HOT, id=3)]), START)
+    evidence, due = Evidence(store), FIRED + AROUND_MS + LATE_MS
+    with pytest.raises(KeyError):
+        evidence.keep(RULES, due)
+    assert evidence.keep(RULES, due) == 2
+    assert KIND not in store.alert_parts(1)
 
 
 def test_of_many_nodes_the_one_that_it_is_about_is_kept_whole(store: Store) -> None:
