@@ -26,7 +26,8 @@ RECENT = 3
 class Running:
     """A prefill in progress.
 
-    tokens: what entered the KV cache since its start, requests: how many run meanwhile; None where that is not known.
+    tokens: of prompts, computed into the KV cache since its start; requests: how many run meanwhile; None where that
+    is not known.
     """
 
     series: Series
@@ -57,7 +58,7 @@ def quiet_text(now: Running) -> str:
 def _longest(scene: Scene, of: tuple[Phase, ...]) -> Running | None:
     phases = scene.engines.select(lambda series: series.metric == engine.ENGINE_PHASE.name)
     now = current.newest(phases, scene.tick)
-    rows = np.flatnonzero(np.isin(now, [phase.value for phase in of]))
+    rows = np.flatnonzero(np.isin(now, [phase.value for phase in of])).tolist()
     found = [_running(scene, phases, row) for row in rows]
     return max(found, key=lambda item: item.seconds, default=None)
 
@@ -129,15 +130,30 @@ def _stretch(phases: Frame, row: int) -> float:
 
 
 def _entered(scene: Scene, series: Series, since_ms: float) -> float | None:
-    """Growth of the KV cache in tokens since the start, where usage and capacity are known."""
+    """Prompt tokens that were computed into the KV cache since the start: its growth less what was found in it.
+
+    Unknown where usage, capacity or hits are; where something left the cache meanwhile; and where a prefix was found
+    while several requests ran, which may share it, so that it made the cache no fuller.
+    """
     usage = _samples(scene, engine.KV_CACHE_USAGE, series)
     capacity = _samples(scene, engine.KV_CACHE_CAPACITY, series)
-    if usage is None or capacity is None:
+    found = _samples(scene, engine.PREFIX_CACHE_HITS, series)
+    if usage is None or capacity is None or found is None:
         return None
-    before = usage[0] <= since_ms
-    start = usage[1][before][-1] if before.any() else usage[1][0]
-    grown = float((usage[1][-1] - start) * capacity[1][-1])
+    filled, hits = _from(usage, since_ms), _from(found, since_ms)
+    requests = _samples(scene, engine.REQUESTS_RUNNING, series)
+    shared = requests is None or bool((_from(requests, since_ms) > 1).any())
+    hit = float(hits[-1] - hits[0])
+    if (np.diff(filled) < 0).any() or (shared and hit):
+        return None
+    grown = float((filled[-1] - filled[0]) * capacity[1][-1]) - hit
     return grown if grown > 0 else None
+
+
+def _from(samples: tuple[np.ndarray, np.ndarray], since_ms: float) -> np.ndarray:
+    """Values from the last one at or before an instant on; all there are where none is as old."""
+    first = max(int(np.searchsorted(samples[0], since_ms, side="right")) - 1, 0)
+    return samples[1][first:]
 
 
 def _samples(scene: Scene, metric: Metric, like: Series) -> tuple[np.ndarray, np.ndarray] | None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from telemetry.catalog import cluster, engine
+from telemetry.model import Metric, Series
 from tests.web.conftest import MakeWeb, MakeWorld
-from tests.web.world import DEPLOYMENT, HEAD, World
+from tests.web.world import DEPLOYMENT, ENGINE, HEAD, Value, World
 
 PREFILL = [
     ("since the last token", [], "prefilling, 20.0 s"),
@@ -59,16 +60,68 @@ def test_prefill_without_a_sign_of_its_beginning(make_world: MakeWorld, make_web
     assert message["sentence"]["text"] == "Serving Kimi-K3 on 4 nodes · no token for 25.0 s"
 
 
+def found(world: World, value: Value) -> None:
+    """The engine tells what it finds in its prefix cache."""
+    world.series[HEAD][Series(HEAD, engine.PREFIX_CACHE_HITS.name, ENGINE)] = value
+
+
+def filling(world: World, since: int, *, hits: float = 0.0) -> None:
+    """0.1 % of a million tokens a second enter the cache from this tick on; so many more are found in it at once."""
+    full = 0.1 + hits / 1e6
+    world.set(HEAD, engine.KV_CACHE_USAGE, lambda number: full + 0.001 * (number - since) if number > since else 0.1)
+    found(world, lambda number: 5000.0 + (hits if number > since else 0.0))
+
+
 def test_prefill_grows_in_the_cache(make_world: MakeWorld, make_web: MakeWeb) -> None:
     """0.1 % of a million tokens a second for 20 s."""
     world = make_world()
     prefilling(world, 40)
-    world.set(HEAD, engine.KV_CACHE_USAGE, lambda number: 0.1 + 0.001 * max(number - 40, 0))
+    filling(world, 40)
     world.run(0, 60)
     message = make_web(world).step()
     text = "prefilling, 20.0k tokens so far, 20.0 s"
     assert message["cells"]["prefill.now"][0] == text
     assert message["sentence"]["text"] == f"Serving Kimi-K3 on 4 nodes · {text}"
+
+
+@pytest.mark.parametrize(
+    ("requests", "text"),
+    [(1.0, "prefilling, 20.0k tokens so far, 20.0 s"), (2.0, "prefilling, 20.0 s")],
+    ids=["of one request", "of several, which may share it"],
+)
+def test_what_was_found_in_the_cache_was_not_prefilled(
+    make_world: MakeWorld, make_web: MakeWeb, requests: float, text: str
+) -> None:
+    world = make_world()
+    prefilling(world, 40)
+    filling(world, 40, hits=30_000.0)
+    world.set(HEAD, engine.REQUESTS_RUNNING, lambda _number: requests)
+    world.run(0, 60)
+    assert make_web(world).step()["cells"]["prefill.now"][0] == text
+
+
+def test_how_far_is_not_known_when_something_left_the_cache(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    """A request that was given up takes 8,000 tokens with it."""
+    world = make_world()
+    prefilling(world, 40)
+    filling(world, 40)
+    world.set(
+        HEAD,
+        engine.KV_CACHE_USAGE,
+        lambda number: 0.1 + 0.001 * max(number - 40, 0) - (0.008 if number >= 50 else 0.0),
+    )
+    world.run(0, 60)
+    assert make_web(world).step()["cells"]["prefill.now"][0] == "prefilling, 20.0 s"
+
+
+@pytest.mark.parametrize("metric", [engine.PREFIX_CACHE_HITS, engine.KV_CACHE_CAPACITY, engine.KV_CACHE_USAGE])
+def test_how_far_needs_all_three(make_world: MakeWorld, make_web: MakeWeb, metric: Metric) -> None:
+    world = make_world()
+    prefilling(world, 40)
+    filling(world, 40)
+    world.drop(metric.name)
+    world.run(0, 60)
+    assert make_web(world).step()["cells"]["prefill.now"][0] == "prefilling, 20.0 s"
 
 
 def test_short_prefill_stays_out_of_the_sentence(make_world: MakeWorld, make_web: MakeWeb) -> None:
@@ -114,6 +167,7 @@ def test_a_restart_and_a_gap_begin_a_prefill_anew(make_world: MakeWorld, make_we
     world = make_world()
     prefilling(world, 10)
     world.set(HEAD, engine.KV_CACHE_USAGE, lambda number: 0.1 + 0.001 * number)
+    found(world, lambda _number: 5000.0)
     if outage != "restart":
         world.away(HEAD, 30, 44)
     world.run(0, 60)
