@@ -15,7 +15,6 @@ import aiohttp
 
 from collectors.scrape.answers import AnswerError, check_complete, check_status, classify, content_type, same_server
 from collectors.scrape.engines import STATISTICS, other_page
-from collectors.scrape.kept import PLAIN_BEFORE, Kept, is_plain
 from collectors.scrape.outcome import Outcome
 
 MAX_BYTES = 8_000_000
@@ -94,8 +93,6 @@ class TargetClient:
         self._max_bytes = max_bytes
         self._session: aiohttp.ClientSession | None = None
         self._moved: dict[str, str] = {}
-        self._plain = 0
-        self._kept: Kept | None = None
 
     async def __aenter__(self) -> TargetClient:
         return self
@@ -108,12 +105,8 @@ class TargetClient:
     async def close(self) -> None:
         """Give the connection up; a later fetch opens a new one."""
         session, self._session = self._session, None
-        kept, self._kept = self._kept, None
         if session is not None:
             await session.close()
-        if kept is not None:
-            kept.close()
-            await asyncio.sleep(0)  # the loop closes it
 
     async def page(self) -> Reply:
         """The target's metrics page; where the engine keeps it elsewhere, that page from then on."""
@@ -161,29 +154,13 @@ class TargetClient:
 
     async def _get(self, url: str) -> tuple[int, str, str | None, bytes]:
         """Status, content type, where it redirects to (None when it does not), body."""
-        if self._kept is not None:
-            if (plain := await self._kept.get(url)) is not None:
-                return 200, plain[0], None, plain[1]
-            await self.close()
         async with self._open().get(url, headers=self._headers, allow_redirects=False) as answer:
-            plain_before, self._plain = self._plain, 0
             if 300 <= answer.status < 400:
                 return answer.status, "", answer.headers.get("Location", ""), b""
             check_status(answer.status)
             body = await self._body(answer)
             check_complete(answer, body)
-            kind = content_type(answer.headers.get("Content-Type", ""))
-        if is_plain(answer, url):
-            self._plain = plain_before + 1
-            await self._keep(answer.request_info)
-        return answer.status, kind, None, body
-
-    async def _keep(self, asked: aiohttp.RequestInfo) -> None:
-        """After some plain answers, go on over a connection that is for such ones alone."""
-        host, port = asked.url.host, asked.url.port
-        if self._plain >= PLAIN_BEFORE and host is not None and port is not None:
-            await self.close()
-            self._plain, self._kept = 0, Kept(host, port, asked.headers, self._max_bytes)
+            return answer.status, content_type(answer.headers.get("Content-Type", "")), None, body
 
     async def _body(self, answer: aiohttp.ClientResponse) -> bytes:
         pieces, size = [], 0
