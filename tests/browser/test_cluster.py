@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from storage.records import Batch
 from telemetry.catalog import engine, gpu
 from tests.browser.conftest import Complaints, MakeSite, Open, wait_for_charts
+from tests.web.alert_world import alert
 from tests.web.world import HEAD, constant
 
 RANGE = "document.querySelector('[data-plots] .js-plotly-plot')._fullLayout.xaxis.range.map(String)"
@@ -232,6 +234,14 @@ def test_the_first_screen_needs_no_scrolling(make_site: MakeSite, open_page: Ope
     assert page.evaluate("document.querySelectorAll('*').length") <= 1500
 
 
+COVERED = """[...document.querySelectorAll(".plots .ways a")].map((link) => link.getBoundingClientRect())
+.flatMap((link) => [...document.querySelectorAll(".plots .legend, .plots h3")]
+.map((name) => name.getBoundingClientRect()).filter((name) => name.left < link.right && link.left < name.right
+&& name.top < link.bottom && link.top < name.bottom))"""
+INSIDE = """(tile) => {
+  const panel = tile.closest(".panel").getBoundingClientRect();
+  return tile.getBoundingClientRect().bottom <= panel.bottom - 4;
+}"""
 CUT = """[...document.querySelectorAll(".tile, .tile .name strong, .tile .cell, .reading .value, .hero, .why-table td")]
 .filter((box) => box.scrollWidth > box.clientWidth + 1 && getComputedStyle(box).display !== "inline")
 .map((box) => box.className + ": " + box.textContent)"""
@@ -277,6 +287,7 @@ def test_a_phone_shows_speed_and_all_nodes_on_its_first_screen(make_site: MakeSi
     expect(page.locator(".tile").last).to_be_in_viewport(ratio=1)
     assert page.evaluate(CUT) == []
     assert page.evaluate(SMALL) == []
+    assert page.evaluate(COVERED) == [], "the links stand below the plots, where no legend is"
 
 
 @pytest.mark.parametrize("nodes", [1, 2, 3, 4])
@@ -306,8 +317,11 @@ def test_everything_to_press_or_look_at_has_a_name_and_can_be_read(make_site: Ma
 
 @pytest.mark.live
 def test_sixteen_nodes_keep_their_names_on_the_map_whatever_tiles_say(make_site: MakeSite, open_page: Open) -> None:
-    """Tiles of nodes with something the matter are higher; each name needs twelve pixels of the map."""
+    """What is the matter takes two lines in both rows; each name needs twelve pixels of the map."""
     site = make_site(ticks=0, nodes=16)
+    for number, name in enumerate(("spark-07", "spark-15"), 1):
+        fired = alert(number, "power_delivery", (name, "0"), 10, title="Power delivery limited")
+        site.world.writer.commit(Batch(alerts=[fired]), site.world.now)
     for name in ("spark-05", "spark-13"):
         site.world.set(name, gpu.GPU_CLOCK_EVENT_REASONS, constant(0x40))
     for name in ("spark-03", "spark-11"):
@@ -316,6 +330,9 @@ def test_sixteen_nodes_keep_their_names_on_the_map_whatever_tiles_say(make_site:
     page = open_page(site.address)
     wait_for_charts(page)
     assert page.locator("[data-map]").evaluate("(map) => map.getBoundingClientRect().height") >= 16 * 12 + 18
+    said = page.locator(".tile .said").all()
+    assert max(one.bounding_box()["height"] for one in said if one.inner_text().startswith("Power")) == 28  # type: ignore[index]
     assert page.locator(".fleet").evaluate("(box) => box.scrollHeight - box.clientHeight") <= 0
+    assert page.locator(".tile").last.evaluate(INSIDE)
     assert page.evaluate("document.documentElement.scrollHeight") <= 900
     assert page.evaluate(CUT) == []

@@ -20,6 +20,7 @@ CASES: list[tuple[str, str, Any]] = [
     ("tiles", "m.shortNames(['alphabetical', 'beta'])", ["alphabetical", "beta"]),
     ("tiles", "m.brief('is throttling (software thermal)')", "throttling"),
     ("tiles", "m.brief('has a GPU at 87.0 °C')", "GPU at 87.0 °C"),
+    ("tiles", "m.brief('has 1.6 GiB of memory left')", "1.6 GiB left"),
     ("tiles", "m.brief('refuses the connection')", "refuses the connection"),
     ("age", "[0, 999, 59999, 60000, 3725000, 90000000].map(m.duration)",
      ["0 s", "0 s", "59 s", "1m 0s", "1h 2m", "1d 1h"]),

@@ -95,6 +95,8 @@ def test_other_pages_on_a_phone(make_site: MakeSite, open_page: Open, path: str)
     expect(page.locator("main h1")).to_be_visible()
     taken_over(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    ways = page.locator(".chart .explore-open").all()
+    assert all(box["x"] + box["width"] <= 382 - 12 for one in ways if (box := one.bounding_box())), "inside their cards"
 
 
 def test_page_changes_leave_nothing_behind(make_site: MakeSite, open_page: Open) -> None:

@@ -43,9 +43,10 @@ export function shortNames(names, most = 10) {
   return names.map((name) => (cut > 1 ? name.slice(cut) : name));
 }
 
-// As much of a problem's words as a tile has room for: "is throttling (software thermal)" is "throttling".
+// As much of a problem's words as a tile has room for: "is throttling (software thermal)" is "throttling", "has 1.6 GiB of
+// memory left" is "1.6 GiB left".
 export function brief(text) {
-  return text.replace(/^(is|has an?|has) /, "").replace(/ \(.*\)$/, "");
+  return text.replace(/^(is|has an?|has) /, "").replace(/ \(.*\)$/, "").replace(/ of memory left$/, " left");
 }
 
 export class Tiles {
