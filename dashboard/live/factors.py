@@ -222,12 +222,17 @@ def least(scene: Scene) -> int:
 @dataclass(frozen=True, slots=True)
 class Stretch:
     """What decoding was like for a while. end_ms: its last instant; speed: tokens per second; values: of the factors,
-    by key; models: what the engines served. All are medians over the ticks at which tokens moved."""
+    by key; models: what the engines served. All are medians over the ticks at which tokens moved.
+
+    span_ms: from the first tick of the shown time that was recorded to the end; recorded_ms: how much of that was.
+    """
 
     end_ms: int
     speed: float
     values: Mapping[str, float]
     models: Mapping[str, str] = field(default_factory=dict)
+    span_ms: float = SHOWN_MS
+    recorded_ms: float = SHOWN_MS
 
     @property
     def running(self) -> float:
@@ -254,7 +259,16 @@ def stretch(scene: Scene) -> Stretch | None:
         values = line[1][np.isin(line[0], decoding)]
         if int(np.isfinite(values).sum()) >= needed:
             found[factor.key] = float(np.nanmedian(values))
-    return Stretch(scene.tick, float(np.median(speed[speed > 0])), found, scene.models)
+    span, known = _reach(scene, frame.ticks[~np.isnan(speed)])
+    return Stretch(scene.tick, float(np.median(speed[speed > 0])), found, scene.models, span, known)
+
+
+def _reach(scene: Scene, ticks: Ints) -> tuple[float, float]:
+    """How long before the scene's tick the first of these ticks lies, inside the shown time, and for how much of that
+    there is one: each speaks for the usual time until the next. In milliseconds."""
+    inside_ms = ticks[ticks > scene.tick - SHOWN_MS]
+    step = float(np.median(np.diff(inside_ms))) if len(inside_ms) > 1 else 0.0
+    return float(scene.tick - inside_ms[0]) + step, len(inside_ms) * step
 
 
 def lately_running(scene: Scene) -> float:

@@ -24,6 +24,8 @@ FASTER = 1.05
 """An earlier stretch stands in for the last minutes only where it was faster by this much."""
 REPRESENTATIVE = 0.75
 """The stretch taken is at least as fast as this share of those at its concurrency: the fastest of all may be luck."""
+GAPLESS = 0.9
+"""A stretch of which at least this share was recorded is told by its length alone."""
 
 SLOWING = (
     "power_delivery",
@@ -132,10 +134,18 @@ def _apart(one: Stretch, running: float) -> float:
     return abs(math.log(one.running / running))
 
 
+def length(chosen: Stretch) -> str:
+    """Of how long it is: no more than was recorded of it. "15 minutes", "4 minutes", "15 minutes (9 recorded)"."""
+    whole, known = (max(round(ms / 60_000), 1) for ms in (chosen.span_ms, chosen.recorded_ms))
+    if known < GAPLESS * whole:
+        return f"{whole} minutes ({known} recorded)"
+    return "1 minute" if whole == 1 else f"{whole} minutes"
+
+
 def _told(scene: Scene, chosen: Stretch, tainted: bool) -> str:
     """What is compared with, in words."""
     ago = formatting.about((scene.tick - chosen.end_ms) / 1000)
-    when = f"15 minutes that ended {ago} ago" if ago else "the last 15 minutes"
+    when = f"{length(chosen)} that ended {ago} ago" if ago else f"the last {length(chosen).removeprefix('1 ')}"
     count = "" if math.isnan(chosen.running) else f", with {formatting.text(chosen.running, Unit.REQUESTS)} running"
     first = next(iter(slowing(scene)), None)
     if first is None:

@@ -10,7 +10,7 @@ import pytest
 from alerts.defaults import defaults
 from alerts.record import Alert
 from dashboard.live.factors import Stretch
-from dashboard.live.reference import REACH_MS, SLOWING, choose
+from dashboard.live.reference import REACH_MS, SLOWING, choose, length
 from dashboard.live.scene import SHOWN_MS
 from telemetry.catalog import cluster, engine, gpu
 from telemetry.model import part
@@ -21,7 +21,7 @@ from tests.web.world import DEPLOYMENT, HEAD, World, constant, rising, tick
 ITL_SUM = part(engine.ITL, "sum")
 QUARTER = SHOWN_MS // 1000
 NAN = math.nan
-LAST_MINUTES = "Compared with the last 15 minutes"
+LAST_MINUTES = "Compared with the last 2 minutes"
 
 
 def stretch(speed: float, running: float = 3.0, end: int = 0) -> Stretch:
@@ -106,7 +106,7 @@ def test_history_is_looked_at_by_who_starts_amid_it(make_world: MakeWorld, make_
     assert told(web)[0] == "300 ms", "so far it knows the last 15 minutes and the 15 before, of which a minute was fast"
     world.run(2461, 2470)
     found = told(web)
-    assert found == ("150 ms", "step time ▲ +100 %", "Compared with 15 minutes that ended 30 min ago, with 3 running")
+    assert found == ("150 ms", "step time ▲ +100 %", "Compared with 11 minutes that ended 30 min ago, with 3 running")
 
 
 def test_what_was_before_a_fault_is_compared_with(make_world: MakeWorld, make_web: MakeWeb) -> None:
@@ -118,8 +118,31 @@ def test_what_was_before_a_fault_is_compared_with(make_world: MakeWorld, make_we
     assert told(make_web(world)) == (
         "150 ms",
         "Straggler spark-03: step time ▲ +100 %",
-        "Compared with 15 minutes that ended 5 min ago, with 3 running, before Straggler began",
+        "Compared with 11 minutes that ended 5 min ago, with 3 running, before Straggler began",
     )
+
+
+@pytest.mark.parametrize(
+    ("span_s", "recorded_s", "words"),
+    [
+        (900, 900, "15 minutes"),
+        (900, 811, "15 minutes"),
+        (900, 540, "15 minutes (9 recorded)"),
+        (240, 239, "4 minutes"),
+        (75, 75, "1 minute"),
+        (60, 20, "1 minute"),
+    ],
+)
+def test_a_stretch_is_said_to_be_as_long_as_it_was_recorded(span_s: int, recorded_s: int, words: str) -> None:
+    found = Stretch(0, 1.0, {}, {}, span_s * 1000.0, recorded_s * 1000.0)
+    assert length(found) == words
+
+
+def test_a_gap_in_what_is_compared_with_is_said(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    world = make_world()
+    world.run(0, 300)
+    world.run(601, 900)
+    assert told(make_web(world))[2] == "Compared with the last 15 minutes (10 recorded)"
 
 
 def test_a_fault_that_was_always_there_is_said_to_be(make_world: MakeWorld, make_web: MakeWeb) -> None:
@@ -129,7 +152,7 @@ def test_a_fault_that_was_always_there_is_said_to_be(make_world: MakeWorld, make
     assert told(make_web(world)) == (
         "150 ms",
         "Straggler spark-03",
-        "Compared with the last 15 minutes; Straggler was there already",
+        "Compared with the last 5 minutes; Straggler was there already",
     )
 
 
@@ -171,7 +194,7 @@ def test_an_alert_of_something_else_is_no_fault(make_world: MakeWorld, make_web:
     world.set(HEAD, ITL_SUM, slower(0.75, 2.0))
     world.run(0, 300)
     straggling(world, 270, "nvme_hot", "NVMe hot")
-    assert told(make_web(world)) == ("150 ms", "step time ▲ +100 %", "Compared with the last 15 minutes")
+    assert told(make_web(world)) == ("150 ms", "step time ▲ +100 %", "Compared with the last 5 minutes")
 
 
 def test_a_fault_without_a_slower_speed_is_not_said_to_explain_it(make_world: MakeWorld, make_web: MakeWeb) -> None:
