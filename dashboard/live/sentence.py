@@ -132,9 +132,9 @@ def sentence(scene: Scene, problems: list[Problem] | None = None) -> Sentence:
     if found[0].text == STALLED and grade == "critical":
         text = _stalled(head, found, scene)
     elif found[0].level == "critical":
-        text = f"{_told(found, scene.tick)} · {head}"
+        text = f"{_told(found, scene)} · {head}"
     else:
-        text = f"{head}; {_going_on(_told(found, scene.tick))}"
+        text = f"{head}; {_going_on(_told(found, scene))}"
     return Sentence(level, text + extra, found[0].target or None)
 
 
@@ -153,22 +153,27 @@ def _going_on(words: str) -> str:
     return words[0].lower() + words[1:] if words.startswith("The ") else words
 
 
-def _told(found: list[Problem], tick: int) -> str:
+def _told(found: list[Problem], scene: Scene) -> str:
     """The gravest problem, with all that share it, and how many more there are."""
     shared = [problem for problem in found if problem.text == found[0].text]
     alike = list(dict.fromkeys(problem.target for problem in shared))
-    return _words(shared, alike, tick) + _more(found, set(alike))
+    return _words(shared, alike, scene.tick) + _more(found, set(alike), scene)
 
 
-def _more(found: list[Problem], alike: set[str]) -> str:
-    """How many others there are; behind how long an alert lasted, so that nobody reads minutes."""
+def _more(found: list[Problem], alike: set[str], scene: Scene) -> str:
+    """How many others there are: alerts each for itself, else the nodes and engines, which are said to be alerts where
+    one fires of each."""
     rest = [problem for problem in found if problem.text != found[0].text]
-    more = len({problem.target for problem in found} - alike)
-    if found[0].since_ms is None:
-        return f" and {more} more" if more else ""
+    others = {problem.target for problem in found} - alike
     if rest and all(problem.since_ms is not None for problem in rest):
-        return " · 1 more alert" if len(rest) == 1 else f" · {len(rest)} more alerts"
-    return f" · {more} more" if more else ""
+        return _alerts(len(rest))
+    if others and others <= {alert.owner for alert in scene.alerts}:
+        return _alerts(len(others))
+    return f" · {len(others)} more" if others else ""
+
+
+def _alerts(count: int) -> str:
+    return " · 1 more alert" if count == 1 else f" · {count} more alerts"
 
 
 def _words(shared: list[Problem], alike: list[str], tick: int) -> str:

@@ -187,6 +187,28 @@ def test_what_stands_behind_a_mixed_rest_is_a_number(make_world: MakeWorld, make
     assert text == "spark-01: OOM kill, for 1 min · 1 more · Serving Kimi-K3 on 4 nodes"
 
 
+@pytest.mark.parametrize(
+    ("found", "ending"),
+    [
+        ((), " · 1 more"),
+        ((HOT,), " · 1 more alert"),
+        ((HOT, replace(HOT, id=2, key=("spark-04", "0"))), " · 2 more alerts"),
+        ((replace(HOT, key=("spark-04", "0")),), " · 2 more"),
+    ],
+)
+def test_what_stands_behind_a_problem_that_the_page_sees_is_an_alert_where_one_fires_of_it(
+    make_world: MakeWorld, make_web: MakeWeb, found: tuple[Alert, ...], ending: str
+) -> None:
+    """Two nodes with a problem each that the page sees by itself."""
+    world = make_world()
+    world.set("spark-02", gpu.GPU_TEMPERATURE, constant(86.0))
+    world.set("spark-01", gpu.GPU_CLOCK_EVENT_REASONS, constant(0x20))
+    world.run(0, 60)
+    world.writer.commit(Batch(alerts=list(found)), world.now)
+    text = make_web(world).step()["sentence"]["text"]
+    assert text == f"Serving Kimi-K3 on 4 nodes; spark-01 is throttling (software thermal){ending}"
+
+
 def test_a_graver_alert_comes_before_a_lesser_problem_of_the_same_node(
     make_world: MakeWorld, make_web: MakeWeb
 ) -> None:

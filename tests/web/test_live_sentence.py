@@ -230,7 +230,7 @@ def test_several_lost_nodes_are_listed(make_world: MakeWorld, make_web: MakeWeb)
         world.set("spark-03", gpu.GPU_CLOCK_EVENT_REASONS, constant(0x20))
 
     assert told(make_world, make_web, change)["text"] == (
-        "spark-01, spark-02 and 1 more do not answer in time and 1 more · Serving Kimi-K3 (1 of 4 nodes answer)"
+        "spark-01, spark-02 and 1 more do not answer in time · 1 more · Serving Kimi-K3 (1 of 4 nodes answer)"
     )
 
 
