@@ -20,16 +20,17 @@ GAUGES = ("min", "max", "usual")
 
 def problems(condition: ex.Condition, place: Place) -> list[str]:
     """Why a condition may not stand in a rule of this place; empty when it may."""
-    found = [problem for part in _walk(condition) for problem in _of(part, place)]
+    found = [problem for part, seen_from in _walk(condition, place) for problem in _of(part, seen_from)]
     if not ex.readings(condition) and not ex.facts(condition):
         found.append("a condition reads something")
     return list(dict.fromkeys(found))
 
 
-def _walk(of: ex.Condition | ex.Value) -> Iterator[ex.Condition | ex.Value]:
-    yield of
+def _walk(of: ex.Condition | ex.Value, place: Place) -> Iterator[tuple[ex.Condition | ex.Value, Place]]:
+    """Every part, and the place from which it looks."""
+    yield of, place
     for part in ex.parts(of):
-        yield from _walk(part)
+        yield from _walk(part, of.place if isinstance(of, ex.Across) else place)
 
 
 def _of(part: ex.Condition | ex.Value, place: Place) -> Iterator[str]:

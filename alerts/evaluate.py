@@ -35,8 +35,9 @@ ROUNDING = 1e-9
 """Two values this close, as a share of the larger, are equal: 0.3 is the same as 3 × 0.1."""
 
 
-def instances(condition: ex.Condition, place: Place, view: View) -> list[Key]:
-    """The instances that a condition can speak of: those for which one of its readings of the place is there."""
+def instances(condition: ex.Condition | ex.Value, place: Place, view: View) -> list[Key]:
+    """The instances that a condition, or a value, can speak of: those for which one of its readings of the place is
+    there."""
     memory = view.memory
     owned, fixed = memory.of(("owned", id(condition), place.name), condition, lambda: _owned(condition, place))
     groups = () if fixed else tuple(view.keys(reading, place) for reading in owned)
@@ -44,7 +45,7 @@ def instances(condition: ex.Condition, place: Place, view: View) -> list[Key]:
     return memory.of(name, (condition, groups), lambda: _instances(owned, place, view))
 
 
-def _owned(condition: ex.Condition, place: Place) -> tuple[list[ex.Reading], bool]:
+def _owned(condition: ex.Condition | ex.Value, place: Place) -> tuple[list[ex.Reading], bool]:
     """Readings that instances of the place have of their own, and whether whose they are follows from series alone."""
     found = [
         reading
@@ -117,7 +118,9 @@ def _value(of: ex.Value, place: Place, view: View, keys: Sequence[Key]) -> Float
         case ex.Arithmetic(sign, left, right):
             return np.asarray(OPERATORS[sign](_value(left, place, view, keys), _value(right, place, view, keys)))
         case ex.Across(larger, inner):
-            return _value(inner, larger, view, _larger(keys, place, larger, view))
+            wholes, rows = around(of, place, view, keys)
+            found = _value(inner, larger, view, wholes)
+            return found[rows] if found.ndim else found
         case ex.Count(where):
             return _counted(_truth(where, place, view, keys), _deployments(keys, place, view))
         case ex.Peers(inner, where):
@@ -165,9 +168,25 @@ def _where_known(found: Bools, of: Floats) -> Floats:
     return np.where(np.isnan(of), np.nan, found)
 
 
-def _larger(keys: Sequence[Key], place: Place, larger: Place, view: View) -> list[Key]:
-    name = ("larger", id(keys), place.name, larger.name)
-    return view.memory.of(name, keys, lambda: [larger_of(key, place, larger, view) for key in keys])
+def around(of: ex.Across, place: Place, view: View, keys: Sequence[Key]) -> tuple[Sequence[Key], Numbers]:
+    """The different larger things that instances are part of, and for each instance the number of its own.
+
+    Each is there once, however many instances it has. Where one is compared with others, or these are counted, those
+    are there, too, of which no instance is part.
+    """
+    others = instances(of.value, of.place, view) if _looks_at_others(of.value) else ()
+
+    def make() -> tuple[Sequence[Key], Numbers]:
+        own = [larger_of(key, place, of.place, view) for key in keys]
+        wholes = sorted({*own, *others})
+        numbers = {key: number for number, key in enumerate(wholes)}
+        return wholes, np.array([numbers[key] for key in own], dtype=np.intp)
+
+    return view.memory.of(("around", id(keys), place.name, of.place.name, id(others)), (keys, others), make)
+
+
+def _looks_at_others(of: ex.Condition | ex.Value) -> bool:
+    return isinstance(of, ex.Peers | ex.Count) or any(_looks_at_others(part) for part in ex.parts(of))
 
 
 def larger_of(key: Key, place: Place, larger: Place, view: View) -> Key:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from alerts import expression as ex
-from alerts.evaluate import answers, instances, larger_of, truth, value
+from alerts.evaluate import answers, around, instances, truth, value
 from alerts.given import TARGET_STATE
 from alerts.holes import PEERS, spelled
 from alerts.places import Key, Place
@@ -98,8 +98,8 @@ def _walk(of: ex.Condition | ex.Value, seat: _Seat) -> Iterator[Operand]:
             unknown = bool(np.isnan(truth(term, seat.place, seat.view, seat.keys)[seat.at, -1]))
             yield from (_without(one) if unknown and one.value is None else one for one in _walk(term, inside))
         case ex.Across(larger, inner):
-            keys = [larger_of(key, seat.place, larger, seat.view) for key in seat.keys]
-            yield from _walk(inner, replace(seat, place=larger, keys=keys))
+            wholes, rows = around(of, seat.place, seat.view, seat.keys)
+            yield from _walk(inner, replace(seat, place=larger, keys=wholes, at=int(rows[seat.at])))
         case ex.Peers(ex.Reading() as reading, _):
             yield _peers(of, reading, seat)
         case ex.Count() | ex.Peers():

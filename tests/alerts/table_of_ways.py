@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from alerts.places import Key
 from telemetry.catalog import gpu, host, memory, network
-from telemetry.model import Metric
+from telemetry.model import Metric, Series
 from tests.alerts.stories_of_rules import (
     CLOCK_SKEW,
     GIB,
@@ -67,6 +67,26 @@ def versions(name: str) -> Story:
 ONE_WAY = Story("a plateau one way", CAGE, 80, PLATEAU)
 IN_PIECES = on("a", memory.MEMORY_FREE, 9 * GIB) | on("a", memory.FREE_BLOCKS, 30.0, at_least="16MiB")
 NARROW = {series: 6.25e9 for series in PLATEAU if series.metric == network.CAGE_CAPACITY.name}
+
+
+def second_cages(capacity: float = 0.0) -> Rows:
+    """Another cage of every node that moves nothing: with a link of so much, or without one."""
+    found: dict[Series, Value] = {}
+    for node in NODES:
+        for name in ("f2", "f3"):
+            still = dict.fromkeys(("sent", "received", "tcp_out", "tcp_in"), 0.0)
+            found |= of_function(node, "p2", name, up=float(capacity > 0), **still)
+        if capacity:
+            found |= on(node, network.CAGE_CAPACITY, capacity, cage="p2")
+    return found
+
+
+MOVED = (network.RDMA_TRANSMIT.name, network.RDMA_RECEIVE.name)
+ALIKE = PLATEAU | {series: NO_MORE for series in PLATEAU if series.metric in MOVED}
+BUSY_ALONE = PLATEAU | busy(util=0.1)
+OF_ONE = {
+    series: value for series, value in PLATEAU.items() if series.target == "a" or "cage" not in dict(series.labels)
+}
 OUT = on("a", memory.SWAP_OUT, grows(60e6)) | on("a", memory.SWAP_IN, 0.0)
 WEAK = of_gpu(util=0.96, clock=2.4e9, power=(70.0, 55.0)) | busy()
 SOCKETS_OF_ONE = of_function(name="f0", sent=0.0, tcp_out=grows(6e9), up=1.0) | of_function(name="f1", sent=0.0, up=1.0)
@@ -89,6 +109,9 @@ WAYS: Mapping[str, Sequence[Story]] = {
     "degraded_link": [
         ONE_WAY.but("it receives no more", of_function(sent=FULL_SPEED, received=NO_MORE)),
         ONE_WAY.but("it sends no more", of_function(sent=NO_MORE, received=FULL_SPEED)),
+        ONE_WAY.but("every second cage has no cable", second_cages()),
+        ONE_WAY.but("every second cage has a link and is still", second_cages(25e9)),
+        Story("the other busy nodes have no cage", CAGE, 80, OF_ONE),
     ],
     "fabric_loss": [
         Story("saturated", CAGE, 45, on("a", network.FABRIC_AT_MAXIMUM, (0.0, 1.0), cage="p1", function="f0"))
@@ -111,7 +134,10 @@ QUIET: Mapping[str, Sequence[Story]] = {
     ],
     "one_rail": [Story("sockets use one", RAIL, 80, SOCKETS_OF_ONE)],
     "degraded_link": [
-        Story("no other GPU works", CAGE, 80, PLATEAU | busy(util=0.1)),
+        Story("no other GPU works", CAGE, 80, BUSY_ALONE),
+        Story("no other GPU works, and a second cage has no cable", CAGE, 80, BUSY_ALONE | second_cages()),
+        Story("all cages alike, and second ones without a cable", CAGE, 80, ALIKE | second_cages()),
+        Story("all cages alike, and second ones that are still", CAGE, 80, ALIKE | second_cages(25e9)),
         Story("a link of 50 Gb/s", CAGE, 80, PLATEAU | NARROW),
     ],
     "tcp_fallback": [Story("a copy through management ports", A, 60, managed(0.0))],

@@ -7,6 +7,7 @@ import pytest
 
 from alerts.evaluate import instances, truth, value
 from alerts.language import parse
+from alerts.operands import operands
 from alerts.places import PLACES, Members
 from alerts.view import View
 from telemetry.model import Scope
@@ -185,6 +186,37 @@ def test_folding_and_looking_up() -> None:
     assert holds("gpu_power_watts > 15 W and requests_running > 3", view, "node") == {("a",): [F, T], ("b",): [F, T]}
     assert holds("gpu_power_watts > 55 W", view, "cluster") == {(): [F, T]}
     assert holds("count(gpu_power_watts > 15 W) >= 2 and gpu_power_watts > 0", view, "node")["a",] == [F, T]
+
+
+def busy_nodes() -> View:
+    """Four of a deployment: "a" has two cages, "b" and "c" have one, "d" has none; all but "c" are busy."""
+    busy = {"a": [0.9], "b": [0.5], "c": [0.1], "d": [0.8]}
+    rows = nodes("gpu_utilization_ratio", busy, gpu="0")
+    rows |= {of_node("a", "link_up", cage=cage, function=f"f{cage}"): [1.0] for cage in ("p0", "p1")}
+    rows |= nodes("link_up", {"b": [1.0], "c": [1.0]}, cage="p0", function="f0")
+    return View(frame(rows), members=Members(nodes=dict.fromkeys("abcd", "k3")))  # type: ignore[arg-type]
+
+
+def test_larger_things_are_counted_and_compared_once_each() -> None:
+    view, keys = busy_nodes(), [("a", "p0"), ("a", "p1"), ("b", "p0"), ("c", "p0")]
+    found = value(parse("across(node, count(gpu_utilization_ratio >= 50 %)) > 0").left, CAGE, view, keys)  # type: ignore[union-attr]
+    assert found[:, 0].tolist() == [3.0] * 4, "nodes, and not cages; d, too, which has no cage"
+    found = value(parse("across(node, peers(gpu_utilization_ratio)) > 0").left, CAGE, view, keys)  # type: ignore[union-attr]
+    assert found[:, 0].tolist() == [0.5, 0.5, 0.8, 0.8], "of b, c, d; of a, c, d; of a, b, d"
+    found = value(parse("count(across(node, gpu_utilization_ratio) >= 50 %) > 0").left, CAGE, view, keys)  # type: ignore[union-attr]
+    assert found[:, 0].tolist() == [3.0] * 4, "three cages of busy nodes"
+
+
+def test_what_is_read_of_the_larger_thing_is_that_of_ones_own() -> None:
+    view = busy_nodes()
+    condition = parse("across(node, peers(gpu_utilization_ratio)) > 0.3 and link_up > 0")
+    read = {key: operands(condition, CAGE, key, view)[0] for key in instances(condition, CAGE, view)}
+    assert {key: one.value for key, one in read.items()} == {
+        ("a", "p0"): 0.5,
+        ("a", "p1"): 0.5,
+        ("b", "p0"): 0.8,
+        ("c", "p0"): 0.8,
+    }
 
 
 def test_a_sum_is_unknown_while_a_part_of_it_is() -> None:

@@ -128,6 +128,8 @@ def test_any_text_is_a_condition_or_a_refusal(text: str) -> None:
         ("engine", "usual(requests_running[60s]) > 1", "a usual value needs a window of at least 1h"),
         ("node", "increase(oom_kills_total[31d]) > 0", "a window is at most 30d"),
         ("cluster", "gpu_power_watts < peers(gpu_power_watts)", "a cluster has no peers"),
+        ("cage", "link_up > 0 and across(cluster, count(gpu_power_watts > 9 W)) > 1", "a cluster has no peers"),
+        ("cage", "link_up > across(node, across(cage, link_up))", "a cage is no part of a node's surroundings"),
         ("gpu", "differs(gpu_power_watts)", "a gpu has no members that could differ"),
         ("node", "across(cage, link_up) > 0", "a cage is no part of a node's surroundings"),
         ("node", "1 > 2", "a condition reads something"),
