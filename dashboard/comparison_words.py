@@ -104,10 +104,10 @@ def body(found: Verdict, pair: tuple[str, str]) -> str:
 
 def _short(found: Verdict) -> str:
     blocks, lengths = found.blocks or (0.0, 0.0), found.block_s or (0.0, 0.0)
-    fewest = min(range(2), key=lambda place: blocks[place])
-    length = shown(lengths[fewest], Unit.SECONDS)
+    lacking = max(range(2), key=lambda place: (NEEDED - blocks[place]) * lengths[place])  # the one that `wait_s` is of
+    length = shown(lengths[lacking], Unit.SECONDS)
     wait = shown(found.wait_s, Unit.SECONDS)
-    count = "1 independent block" if round(blocks[fewest]) == 1 else f"{blocks[fewest]:.0f} independent blocks"
+    count = "1 independent block" if round(blocks[lacking]) == 1 else f"{blocks[lacking]:.0f} independent blocks"
     return f"Too short to say: {count} of {length} where {NEEDED} are needed, about {wait} more at the same load."
 
 

@@ -26,7 +26,7 @@ LONG_MS = 1_000
 MOST_KEPT = 16
 MOST_REMEMBERED = 2
 """Runs that go on of which it is kept what was added up; at most 16 MB of each, see `runs.machines`."""
-NOT_YET = "its numbers are worked out within half a minute of its end"
+NOT_YET = "its numbers are worked out within half a minute of its end, or of a change of it"
 Key = tuple[int, int, int | None, int | None]
 
 

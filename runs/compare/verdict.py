@@ -43,8 +43,8 @@ class Verdict:
 
     difference, low, high: second ∕ first − 1 and its interval; smallest: the smallest difference (a share) that would
     have been found four times in five. blocks: effective number of them in each run; block_s: their lengths.
-    wait_s: how much longer the shorter run had to be, where it is too short. shares: of each run's time, that compared.
-    why: why it cannot be said. notes: what else touches it.
+    wait_s: how much longer the run that lacks most had to be, where one is too short. shares: of each run's time, that
+    compared. why: why it cannot be said. notes: what else touches it.
     """
 
     measure: str

@@ -53,6 +53,11 @@ def test_heads(found: Verdict, words: str) -> None:
             "So far: −12.4 %, between −15.0 % and −10.1 %. A difference of 5.0 % would have been found 80 % of the "
             "time.",
         ),
+        (  # the run that has more blocks lacks more time, as its blocks are longer: 15 × 85 s against 16 × 55 s
+            verdict("too short", difference=0.5, blocks=(5.0, 4.0), block_s=(85.0, 55.0), wait_s=1275.0),
+            "Too short to say: 5 independent blocks of 1m 25s where 20 are needed, about 21m 15s more at the same "
+            "load. So far: +50.0 %.",
+        ),
         (
             verdict("too short", difference=0.5, blocks=(1.0, 40.0), block_s=(10.0, 5.0), wait_s=190.0),
             "Too short to say: 1 independent block of 10.0 s where 20 are needed, about 3m 10s more at the same load. "

@@ -244,7 +244,7 @@ def test_a_run_that_has_no_numbers_yet(web: Web) -> None:
     assert "| Output tokens | 160 tokens |  |" in fetch(web, "runs/5/report.md").text
     assert bundle.read(fetch(web, "runs/5/bundle").data, tick(60)).parts["headline"]["requests.output"] == 160
     text = fetch(web, "runs/6/report.html").text
-    assert "Its numbers are worked out within half a minute of its end." in text
+    assert "Its numbers are worked out within half a minute of its end, or of a change of it." in text
     refused = fetch(web, "runs/6/bundle", 409).json["error"]
     assert refused.startswith("Run 6 has no numbers yet")
 
