@@ -20,6 +20,8 @@ from telemetry.query import Query
 from telemetry.summary import HOUR_MS, Summaries
 
 Slow = dict[tuple[Reading, str], dict[Key, float]]
+BETWEEN = frozenset(("increase", "rate", "change"))
+"""What is worked out of two samples; all else out of hours."""
 NEAR_MS = 60_000
 """A gauge was watched at the start of its window when its last sample before is no older than this."""
 
@@ -41,20 +43,34 @@ def wanted(rules: Iterable[Rule]) -> dict[tuple[Reading, str], Place]:
 
 def work_out(rules: Iterable[Rule], history: History, members: Members, now_ms: int) -> Slow:
     """Every slow reading of rules at an instant, for each group of its place that has one."""
+    places = wanted(rules)
+    ends = _ends((reading for reading, _ in places), history, now_ms)
+    found: Slow = {}
+    for (reading, name), place in places.items():
+        window_ms = needs.window_ms(reading)
+        start_ms, frame = now_ms - window_ms, ends.get(window_ms)
+        if frame is not None and reading.how in BETWEEN:
+            series = _between(reading, frame, start_ms, now_ms)
+        else:
+            series = _of_hours(reading, history, start_ms, now_ms)
+        found[reading, name] = _folded(reading, series, place, members)
+    return found
+
+
+def _ends(readings: Iterable[Reading], history: History, now_ms: int) -> dict[int, Frame]:
+    """By window, the ends of all that is read between two samples: asked for at once, as of one it takes as long."""
+    names: dict[int, set[str]] = {}
+    for reading in readings:
+        if reading.how in BETWEEN:
+            names.setdefault(needs.window_ms(reading), set()).update(needs.stored(reading))
     return {
-        (reading, place.name): _folded(reading, _series(reading, history, now_ms), place, members)
-        for (reading, _), place in wanted(rules).items()
+        window_ms: history.ends(sorted(some), None, now_ms - window_ms, now_ms) for window_ms, some in names.items()
     }
 
 
-def _series(reading: Reading, history: History, now_ms: int) -> dict[Series, float]:
-    start_ms = now_ms - needs.window_ms(reading)
-    if reading.how in ("increase", "rate", "change"):
-        return _between(reading, history.ends(sorted(needs.stored(reading)), None, start_ms, now_ms), start_ms, now_ms)
-    return _of_hours(reading, history, start_ms, now_ms)
-
-
-def _between(reading: Reading, frame: Frame, start_ms: int, now_ms: int) -> dict[Series, float]:
+def _between(reading: Reading, every: Frame, start_ms: int, now_ms: int) -> dict[Series, float]:
+    names = needs.stored(reading)
+    frame = every.select(lambda series: series.metric in names)
     found: dict[Series, float] = {}
     gauge = reading.how == "change"
     for row, (series, ends) in enumerate(zip(frame.series, window_ends(frame, start_ms, now_ms), strict=True)):
@@ -100,7 +116,11 @@ def _folded(reading: Reading, found: Mapping[Series, float], place: Place, membe
             if group is not None:
                 groups.setdefault(group, []).append(value)
     how = _across(reading)
-    return {group: float(fold(np.array(values).reshape(-1, 1), how)[0]) for group, values in groups.items()}
+    return {group: _one(values, how) for group, values in groups.items()}
+
+
+def _one(values: list[float], how: Fold) -> float:
+    return values[0] if len(values) == 1 else float(fold(np.array(values).reshape(-1, 1), how)[0])
 
 
 def _across(reading: Reading) -> Fold:

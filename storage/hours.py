@@ -90,21 +90,31 @@ def forgotten(connection: Connection, start: int, end: int) -> bool:
     return bool(fetched(connection, GIVEN_UP, {"first": hour_of(start), "start": start, "last": end}))
 
 
-def unsealed(
-    connection: Connection, start: int, end: int, targets: Collection[str] | None = None
-) -> list[tuple[str, int]]:
+def unsealed(connection: Connection, start: int, end: int) -> list[tuple[str, int]]:
     """(target, hour) of rows that no summary tells, or not all of them, in hours that overlap the range, oldest first.
 
     No two of its questions need to be of one state of the database: what is sealed meanwhile may be in the answer.
     """
     first, last = hour_of(start), hour_of(end)
-    names = set(connection.scalars(select(schema.layout.c.target).distinct()) if targets is None else targets)
+    names = set(scalars(connection, NAMES))
     late = connection.execute(LATE_HOURS, {"first": first, "last": last}).all()
     found = {(target, hour) for target, hour in late if target in names}
     for hour in hours_of_rows(connection, first, last + HOUR_MS - 1):
         missing = names - set(connection.scalars(select(CLOCK.target).where(CLOCK.hour == hour)))
         found |= {(target, hour) for target in _present(connection, hour, missing)}
     return sorted(found, key=lambda one: (one[1], one[0]))
+
+
+def unsealed_of(connection: Connection, start: int, end: int, targets: Collection[str]) -> list[int]:
+    """Hours alone of `unsealed`, rising: which targets have the rows takes a look at every row of an hour."""
+    first, last, names = hour_of(start), hour_of(end), set(targets)
+    late = fetched(connection, LATE_HOURS, {"first": first, "last": last})
+    found = {hour for target, hour in late if target in names}
+    for hour in hours_of_rows(connection, first, last + HOUR_MS - 1):
+        missing = names.difference(scalars(connection, SEALED_FOR, {"hour": hour}))
+        if missing and _has_row(connection, hour, missing):
+            found.add(hour)
+    return sorted(found)
 
 
 def states(
@@ -166,11 +176,7 @@ class Unsealed:
         if known is not None and missing <= known[1] and not _committed(connection, hour, known[0]):
             return False
         sequence = scalar(connection, NEWEST_COMMIT) or 0
-        if len(missing) < AT_ONCE:
-            asked = {"first": hour, "last": hour + HOUR_MS - 1, "names": sorted(missing)}
-            found = bool(fetched(connection, ROW_OF, asked))
-        else:
-            found = bool(_present(connection, hour, set(missing)))
+        found = _has_row(connection, hour, missing)
         with self._lock:
             self._without.pop(hour, None)
             if not found:
@@ -187,6 +193,13 @@ def _committed(connection: Connection, hour: int, sequence: int) -> bool:
         return True
     asked = {"after": sequence, "first": hour, "last": hour + HOUR_MS - 1}
     return bool(fetched(connection, COMMITTED, asked))
+
+
+def _has_row(connection: Connection, hour: int, names: Collection[str]) -> bool:
+    """Whether any of some targets has a row in the hour."""
+    if len(names) < AT_ONCE:
+        return bool(fetched(connection, ROW_OF, {"first": hour, "last": hour + HOUR_MS - 1, "names": sorted(names)}))
+    return bool(_present(connection, hour, set(names)))
 
 
 def _present(connection: Connection, hour: int, names: set[str]) -> set[str]:

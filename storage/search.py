@@ -7,12 +7,13 @@ it, which the summaries tell; hours that have none are asked row by row.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, select
+from sqlalchemy import BindParameter, Connection, Select, bindparam, select
 
 from storage import hot, hours, schema, sealed
+from storage.asking import fetched, scalar
 from storage.assembly import Table, assemble
 from storage.chunks import FORGOTTEN
 from storage.clocks import Decoder, Place
@@ -26,8 +27,8 @@ from storage.sealed import CHUNK, CLOCK, parts
 from telemetry.model import Series
 from telemetry.summary import HOUR_MS, hour_of
 
-CLOSE_MS = 60_000
-"""Most series have a sample so close to any instant."""
+VERY_CLOSE_MS, CLOSE_MS = 5_000, 60_000
+"""Nearly all series have a sample so close to any instant, and most of the others so close."""
 NEVER = 2**62
 
 
@@ -41,6 +42,36 @@ class Point(NamedTuple):
 
 Points = dict[int, Point]
 """By number of the series."""
+SERIES = schema.series.c
+SOME: BindParameter[Any] = bindparam("some", expanding=True)
+
+
+def _nearest(*, back: bool) -> Select[Any]:
+    """For each series the nearest sealed hour of a range in which it was known."""
+    inside = (CHUNK.hour >= bindparam("low"), CHUNK.hour <= bindparam("high"))
+    hour = select(CHUNK.hour).where(CHUNK.series == SERIES.id, *inside, CHUNK.n > 0)
+    hour = hour.order_by(CHUNK.hour.desc() if back else CHUNK.hour).limit(1)
+    return select(SERIES.id, hour.scalar_subquery()).where(SERIES.id.in_(SOME))
+
+
+def _edges(*, newest: bool) -> Select[Any]:
+    """The last or first number of each sealed hour that lies in a range, at the hour's last or first reading."""
+    tick, value = (CLOCK.last_tick, CHUNK.last) if newest else (CLOCK.first_tick, CHUNK.first)
+    clock = (CLOCK.target == SERIES.target) & (CLOCK.hour == CHUNK.hour)
+    return (
+        select(CHUNK.series, CHUNK.hour, CLOCK.codec, tick, value)
+        .join(schema.series, SERIES.id == CHUNK.series)
+        .join(schema.clock, clock)
+        .where(CHUNK.hour >= bindparam("first"), CLOCK.first_tick >= bindparam("start"))
+        .where(CLOCK.last_tick <= bindparam("end"), CHUNK.hour <= bindparam("end"))
+        .where(CHUNK.n > 0, CHUNK.series.in_(SOME))
+    )
+
+
+NEAREST = {back: _nearest(back=back) for back in (False, True)}
+EDGES = {newest: _edges(newest=newest) for newest in (False, True)}
+FORGOTTEN_EDGES = {newest: query.where(CLOCK.codec == FORGOTTEN) for newest, query in EDGES.items()}
+"""Questions that are asked again and again are put together once."""
 
 
 class Search:
@@ -60,6 +91,7 @@ class Search:
         hour = hour_of(end)
         close = max(hour, end - CLOSE_MS + 1)
         found: Points = {}
+        self._take_samples(found, series, max(close, end - VERY_CLOSE_MS + 1), end, newest=True)
         for low in (close, hour):
             self._take(found, series, low, end, newest=True)
         self._far(found, series, hour - HOUR_MS, -NEVER)
@@ -80,6 +112,8 @@ class Search:
         nearest = self._nearest(set(series) - found.keys(), low, high, back=back)
         for hour in self._unsealed(set(series) - found.keys(), low, high, back=back):
             some = [one for one in series if one not in nearest or not _beyond(hour, nearest[one], back=back)]
+            if not back:
+                self._take_begin(found, some, hour)
             self._take(found, some, hour, hour + HOUR_MS - 1, newest=back)
         left = {number: hour for number, hour in nearest.items() if number not in found}
         while left:
@@ -98,23 +132,33 @@ class Search:
 
     def _nearest(self, series: Iterable[int], low: int, high: int, *, back: bool) -> dict[int, int]:
         """For each series the nearest sealed hour in low ≤ hour ≤ high in which it was known."""
-        mine = (CHUNK.series == schema.series.c.id, CHUNK.hour >= low, CHUNK.hour <= high, CHUNK.n > 0)
-        hour = select(CHUNK.hour).where(*mine).order_by(CHUNK.hour.desc() if back else CHUNK.hour).limit(1)
-        query = select(schema.series.c.id, hour.scalar_subquery())
+        asked = {"low": low, "high": high}
         return {
             number: its
             for some in parts(sorted(series))
-            for number, its in self._connection.execute(query.where(schema.series.c.id.in_(some))).all()
+            for number, its in fetched(self._connection, NEAREST[back], {**asked, "some": some})
             if its is not None
         }
 
     def _unsealed(self, series: Collection[int], low: int, high: int, *, back: bool) -> list[int]:
         targets = {self.known[number].target for number in series}
-        found = hours.unsealed(self._connection, low, high, targets) if targets else []
-        return sorted({hour for _, hour in found}, reverse=back)
+        found = hours.unsealed_of(self._connection, low, high, targets) if targets else []
+        return sorted(found, reverse=back)
 
-    def _take(self, found: Points, series: Iterable[int], start: int, end: int, *, newest: bool) -> None:
+    def _take_begin(self, found: Points, series: Iterable[int], hour: int) -> None:
+        """Samples close to the first row of an hour, which is mostly as long as its target has been read."""
+        last = hour + HOUR_MS - 1
+        first = scalar(self._connection, hours.FIRST_ROW, {"first": hour, "last": last})
+        if first is not None:
+            self._take_samples(found, series, hour, min(first + VERY_CLOSE_MS, last), newest=False)
+
+    def _take(self, found: Points, series: Collection[int], start: int, end: int, *, newest: bool) -> None:
         """Samples of start ≤ tick ≤ end, of series that were not found yet."""
+        self._take_samples(found, series, start, end, newest=newest)
+        self._take_summary(found, series, start, end, newest=newest)
+
+    def _take_samples(self, found: Points, series: Iterable[int], start: int, end: int, *, newest: bool) -> None:
+        """The same, but of hours whose samples are gone."""
         left = [number for number in series if number not in found]
         table = self._table(left, start, end) if left and start <= end else None
         if table is not None:
@@ -124,27 +168,16 @@ class Search:
             samples = (table.ticks[at], table.at_ms[rows, at], table.values[rows, at])
             points = zip(*(one.tolist() for one in samples), strict=True)
             found.update((table.order[row], Point(*one)) for row, one in zip(rows.tolist(), points, strict=True))
-        self._take_summary(found, left, start, end, newest=newest)
 
     def _take_summary(self, found: Points, series: Iterable[int], start: int, end: int, *, newest: bool) -> None:
         """Of hours whose samples are gone, the first or last is left, at the hour's first or last reading."""
         left = [number for number in series if number not in found]
         if not left:
             return
-        tick, value = (CLOCK.last_tick, CHUNK.last) if newest else (CLOCK.first_tick, CHUNK.first)
-        of = schema.series.c
-        clock = (CLOCK.target == of.target) & (CLOCK.hour == CHUNK.hour)
-        inside = (CHUNK.hour >= hour_of(start), CLOCK.first_tick >= start, CLOCK.last_tick <= end)
-        query = (
-            select(CHUNK.series, CHUNK.hour, CLOCK.codec, tick, value)
-            .join(schema.series, of.id == CHUNK.series)
-            .join(schema.clock, clock)
-            .where(*inside, CHUNK.hour <= end, CHUNK.n > 0)
-        )
-        if not self._damaged:
-            query = query.where(CLOCK.codec == FORGOTTEN)
+        asked = {"first": hour_of(start), "start": start, "end": end}
+        queries = EDGES if self._damaged else FORGOTTEN_EDGES
         for some in parts(left):
-            for number, hour, codec, at, last in self._connection.execute(query.where(CHUNK.series.in_(some))).all():
+            for number, hour, codec, at, last in fetched(self._connection, queries[newest], {**asked, "some": some}):
                 if codec == FORGOTTEN or self._is_damaged(number, hour):
                     found[number] = Point(at, float(at), last)
 

@@ -118,6 +118,27 @@ def test_unsealed_hours_of_a_range(store: Store) -> None:
     assert store.unsealed(hour[1], hour[2]) == [("a", hour[1])]
 
 
+def test_unsealed_hours_of_some_targets(store: Store) -> None:
+    write(store, "a", ["x"], {0: [1], HOUR_S: [2], 3 * HOUR_S: [3]})
+    write(store, "b", ["x"], {HOUR_S: [2], 2 * HOUR_S: [3]})
+    hour = [NOW + at * HOUR_MS for at in range(4)]
+
+    def of(*targets: str, start: int = 0, end: int = LATER) -> list[int]:
+        with store._database.reading() as connection:
+            return hours.unsealed_of(connection, start, end, targets)
+
+    assert of("a") == [hour[0], hour[1], hour[3]]
+    assert of("b", "nobody") == hour[1:3]
+    assert of("a", "b") == hour
+    assert of("a", "b", start=hour[1] + 5, end=hour[3] - 1) == hour[1:3]
+    for target, start in store.due(LATER):
+        if (target, start) != ("b", hour[1]):
+            store.seal(target, start, LATER)
+    assert (of("a"), of("b")) == ([], [hour[1]])
+    late_row(store, "a", 5)
+    assert (of("a"), of("b")) == ([hour[0], hour[1]], [hour[1]]), "the next one may change, too"
+
+
 def test_summaries_are_those_of_the_samples(store: Store) -> None:
     names = ["gpu_power_watts", "generation_tokens_total", "x"]
     random = np.random.default_rng(3)
