@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from alerts import written
 from alerts.holes import HOLE, limits
 from alerts.operands import Operand
-from alerts.places import Key
+from alerts.places import Key, Place
 from alerts.rule import Rule
 from telemetry import formatting
 from telemetry.model import Scope
@@ -23,7 +24,11 @@ def subject(rule: Rule, key: Key) -> str:
     >>> subject(hot, ("spark-07", "0"))
     'spark-07, GPU 0'
     """
-    place = rule.place
+    return called(rule.place, key)
+
+
+def called(place: Place, key: Key) -> str:
+    """What an instance of a place is called: "spark-07, GPU 0"."""
     if place.owner is Scope.CLUSTER:
         return "the cluster"
     if place.owner is Scope.DEPLOYMENT:
@@ -49,7 +54,7 @@ def _filled(rule: Rule, key: Key, read: Sequence[Operand]) -> str:
     for one in read:
         for name in one.names:
             holes.setdefault(name, one.text)
-    holes = {**limits(rule.condition), **rule.settings, **holes}
+    holes = {**limits(rule.condition), **written.settings(rule.condition, rule.settings), **holes}
     owner = key[0] if key else "the cluster"
     return f"{owner}: " + HOLE.sub(lambda hole: holes.get(hole[1], formatting.UNKNOWN_TEXT), rule.message)
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from alerts import expression as ex
+from alerts import masks
 from alerts.evaluate import answers, around, instances, truth, value
 from alerts.given import TARGET_STATE
 from alerts.holes import PEERS, spelled
@@ -130,8 +131,7 @@ def _reading(reading: ex.Reading, seat: _Seat) -> Operand:
 
 
 def _mask(one: Operand) -> Operand:
-    text = one.text if one.value is None else hex(int(one.value))
-    return replace(one, text=text)
+    return replace(one, text=masks.said(one.metric, one.value))
 
 
 def _peers(of: ex.Peers, reading: ex.Reading, seat: _Seat) -> Operand:
@@ -164,6 +164,8 @@ def shown(reading: ex.Reading, found: float | None) -> str:
     """A value of a reading as text."""
     if reading.metric.kind is Kind.STATE:
         return formatting.state(found, getattr(reading.metric, "states", ()))
+    if reading.metric.name in masks.MASKS and reading.how == "now":
+        return masks.said(reading.metric.name, found)
     if reading.metric is network.MTU:
         return formatting.whole_bytes(found)
     return formatting.text(found, unit_of(reading))

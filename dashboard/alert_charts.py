@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from alerts import expression as ex
+from alerts import masks
 from alerts.given import TARGET_STATE, Span, state_codes
 from alerts.operands import label_of, shown, unit_of
 from alerts.places import PLACES, Key, Members, Place, level, seen_from, shared
@@ -19,27 +20,13 @@ from dashboard.alert_limits import Asked, asked, each
 from dashboard.api.lists import numbers
 from dashboard.run_view import short
 from pipeline.alert_evidence import OF_DEPLOYMENTS, OF_ENGINES, OF_NODES
-from telemetry.catalog import cluster, engine, gpu
+from telemetry.catalog import cluster, engine
 from telemetry.frame import Floats, Frame, Ints
 from telemetry.model import Kind, Metric, Ratio, Scope, Series
 
 RATE_S = 10.0
 PER_GAP = 2.5
 DEFAULT_STEP_MS = 1_000.0
-MEANINGS = {
-    0x1: "idle",
-    0x2: "application clocks",
-    0x4: "software power cap",
-    0x8: "hardware slowdown",
-    0x10: "sync boost",
-    0x20: "software thermal",
-    0x40: "hardware thermal",
-    0x80: "power brake",
-    0x100: "display clock",
-}
-"""Bits of the one mask there is."""
-MASKS: Mapping[str, Mapping[int, str]] = {gpu.GPU_CLOCK_EVENT_REASONS.name: MEANINGS}
-NOTHING = "none"
 SUMS: Mapping[str, str] = {
     cluster.RECORDED_DECODE.name: engine.GENERATION_TOKENS.name,
     cluster.DEPLOYMENT_RUNNING.name: engine.REQUESTS_RUNNING.name,
@@ -133,10 +120,9 @@ class Drawing:
 
     def _values(self, one: Asked, values: Floats) -> dict[str, Any]:
         metric = one.reading.metric
-        bits = MASKS.get(metric.name)
-        if metric.kind is not Kind.STATE and bits is None:
+        if metric.kind is not Kind.STATE and metric.name not in masks.MASKS:
             return {"v": numbers(short(values))}
-        return {"spans": list(_spans(self.frame.ticks, values, lambda value: _said(one, value, bits)))}
+        return {"spans": list(_spans(self.frame.ticks, values, lambda value: _said(one, value)))}
 
 
 def _of_all(reading: ex.Reading) -> str:
@@ -145,12 +131,12 @@ def _of_all(reading: ex.Reading) -> str:
     return f"{label.removesuffix(RECORDED)}, all together" if label.endswith(RECORDED) else label
 
 
-def _said(one: Asked, value: float, bits: Mapping[int, str] | None) -> tuple[str, bool]:
+def _said(one: Asked, value: float) -> tuple[str, bool]:
     """(text, whether the rule asks for it) of a state or a mask."""
-    if bits is None:
-        return shown(one.reading, value), int(value) in one.codes
-    held = [word for bit, word in bits.items() if int(value) & bit]
-    return ", ".join(held) or NOTHING, bool(int(value) & one.bits)
+    metric = one.reading.metric
+    if metric.name in masks.MASKS:
+        return masks.said(metric.name, value), bool(int(value) & one.bits)
+    return shown(one.reading, value), int(value) in one.codes
 
 
 def _spans(ticks: Ints, values: Floats, said: Any) -> Iterator[tuple[int, int, str, bool]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from alerts.message import called
 from alerts.notices import Word
 from alerts.outbox import Outgoing
 from alerts.places import PLACES
@@ -114,13 +115,19 @@ def title(said: Sequence[tuple[Alert, Word]]) -> str:
     """One line: the alert, or how many of what."""
     if len(together(said, _story)) == 1:
         alert, word = said[0]
-        where = f" on {alert.owner}" if alert.owner else ""
-        where += f" and {len(said) - 1} more" if len(said) > 1 else ""
-        return plain(f"{HEADS[word].capitalize()}: {alert.title}{where} ({alert.severity})", LONGEST_TITLE)
+        more = f" and {len(said) - 1} more" if len(said) > 1 else ""
+        return plain(f"{HEADS[word].capitalize()}: {_what(alert)}{more} ({alert.severity})", LONGEST_TITLE)
     counts = [(word.value, sum(one is word for _, one in said)) for word in ORDER]
-    first = said[0][0]
     told = ", ".join(f"{count} {word}" for word, count in counts if count)
-    return plain(f"{len(said)} alerts: {told}; first {first.title} on {first.owner or 'the cluster'}", LONGEST_TITLE)
+    return plain(f"{len(said)} alerts: {told}; first {_what(said[0][0], 'the cluster')}", LONGEST_TITLE)
+
+
+def _what(alert: Alert, nobody: str = "") -> str:
+    """What is wrong with whom: "GPU hot on spark-07", "Notification channel ops fails"."""
+    owner = alert.owner or nobody
+    if alert.place == "channel" and owner and "channel" in alert.title:
+        return alert.title.replace("channel", f"channel {owner}", 1)
+    return f"{alert.title} on {owner}" if owner else alert.title
 
 
 def _body(said: Sequence[tuple[Alert, Word]], context: Context, most: int) -> str:
@@ -147,12 +154,18 @@ def _story(said: tuple[Alert, Word]) -> tuple[tuple[str, ...], int]:
 def _paragraph(alert: Alert, word: Word, context: Context, others: Sequence[Alert] = ()) -> str:
     """others: the same of other things."""
     lines = [plain(f"{HEADS[word]} ({alert.severity}): {alert.message}", LONGEST_LINE)]
-    names = ", ".join(dict.fromkeys(" ".join(one.key) or "the cluster" for one in others))
+    names = "; ".join(dict.fromkeys(map(_whose, others)))
     lines += [plain(f"and on {len(others)} more: {names}", LONGEST_LINE)] if others else []
     lines += [_times(alert, word)]
     runbook = context.runbook(alert)
     lines += [f"Runbook: {plain(runbook, LONGEST_LINE)}"] if runbook and word is not Word.RESOLVED else []
     return "\n".join([*lines, context.link(alert.id)])
+
+
+def _whose(alert: Alert) -> str:
+    """Called as in the sentence of a rule that has none of its own."""
+    place = PLACES.get(alert.place)
+    return called(place, alert.key) if place is not None else ", ".join(alert.key)
 
 
 def _times(alert: Alert, word: Word) -> str:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 
@@ -12,12 +13,16 @@ import pytest
 
 from alerts.book import Book
 from alerts.defaults import RUNBOOK, defaults
+from alerts.expression import Reading
 from alerts.machine import Phase
+from alerts.masks import said as said_of_mask
 from alerts.message import message
-from alerts.operands import operands
+from alerts.operands import operands, shown
 from alerts.rule import RuleError, rule
 from alerts.view import View
+from alerts.written import settings
 from telemetry import formatting
+from telemetry.catalog import gpu
 from tests.alerts.stories_of_rules import MEMBERS, Story
 from tests.alerts.test_default_rules import RULES, STORIES
 
@@ -93,6 +98,53 @@ def test_a_message_may_ask_for_what_is_read_and_set_and_for_limits() -> None:
     assert rule("slow", {**table, "message": holes}).message == holes
     with pytest.raises(RuleError, match="nothing is read that is called usual_gpu_power_watts"):
         rule("slow", {**table, "message": "{usual_gpu_power_watts}"})
+
+
+@pytest.mark.parametrize(
+    ("when", "given", "expected"),
+    [
+        ("swap_bytes_per_second > $x", "50 MB/s", "47.7 MiB/s"),
+        ("swap_bytes_per_second > $x", "50 MiB/s", "50 MiB/s"),
+        ("rate(netdev_transmit_bytes_total[10s]) > $x", "1 GB/s", "8.0 Gb/s"),
+        ("rate(netdev_transmit_bytes_total[10s]) > $x", "8 Gb/s", "8 Gb/s"),
+        ("rate(netdev_transmit_bytes_total[10s]) > $x or swap_bytes_per_second > $x", "1 GB/s", "8.0 Gb/s"),
+        ("swap_bytes_per_second > $x or rate(netdev_transmit_bytes_total[10s]) > $x", "1 GB/s", "954 MiB/s"),
+        ("memory_headroom_bytes < $x", "4 GB", "3.7 GiB"),
+        ("memory_headroom_bytes < $x", "4 GiB", "4 GiB"),
+        ("rate(oom_kills_total[60s]) > $x", "6 /min", "0.10 /s"),
+        ("rate(oom_kills_total[60s]) > $x", "10 /s", "10 /s"),
+        ("gpu_sm_clock_hertz < $x", "1.4 GHz", "1400 MHz"),
+        ("gpu_temperature_celsius > $x", "85 °C", "85 °C"),
+        ("clock_skew_seconds > $x", "2 min", "2 min"),
+        ("memory_free_blocks < $x", "64", "64"),
+    ],
+)
+def test_a_limit_is_written_in_the_units_of_what_is_held_against_it(when: str, given: str, expected: str) -> None:
+    made = rule("own", {"title": "A", "place": "node", "severity": "info", "when": when, "settings": {"x": given}})
+    assert settings(made.condition, made.settings) == {"x": expected}
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (0.0, "none"),
+        (32.0, "software thermal"),
+        (0x88, "hardware slowdown, power brake"),
+        (0x201, "idle, 0x200"),
+        (0x200, "0x200"),
+        (None, "–"),
+        (math.nan, "–"),
+    ],
+)
+def test_bits_are_told_by_name(value: float | None, expected: str) -> None:
+    assert said_of_mask("gpu_clock_event_reasons", value) == expected
+    plain = Reading(gpu.GPU_CLOCK_EVENT_REASONS)
+    assert shown(plain, value) == expected
+
+
+def test_a_mask_without_names_is_a_number() -> None:
+    assert said_of_mask("gpu_power_watts", 0x60) == "0x60"
+    assert said_of_mask("gpu_power_watts", 0.0) == "0x0"
 
 
 if __name__ == "__main__":

@@ -103,6 +103,9 @@ def test_titles() -> None:
         "3 alerts: 2 firing, 1 resolved; first A channel fails on the cluster"
     )
     assert "\n" not in title([(replace(HOT, title="a\r\nBcc: b"), Word.FIRING)])
+    failing = replace(CLUSTER, title="Notification channel fails", place="channel", key=("bad",))
+    assert title([(failing, Word.FIRING)]) == "Firing: Notification channel bad fails (critical)"
+    assert title([(replace(failing, title="Mute"), Word.FIRING)]) == "Firing: Mute on bad (critical)"
 
 
 FEW = [(replace(HOT, id=number, key=(f"n{number}", "0")), Word.FIRING) for number in range(1, 4)]
@@ -117,7 +120,7 @@ def test_one_story_is_one_paragraph() -> None:
     found = message(wanted, {one.id: one for one, _ in [*FEW, late]}, Context("http://hub:8050"), 9_000)
     assert found is not None
     first, second = found.body.split("\n\n")
-    assert first.splitlines()[1] == "and on 2 more: n2 0, n3 0"
+    assert first.splitlines()[1] == "and on 2 more: n2, GPU 0; n3, GPU 0"
     assert first.splitlines()[-1] == "http://hub:8050/alerts/1"
     assert "more" not in second
     assert [one["id"] for one in found.payload["alerts"]] == [1, 2, 3, 4], "programs are told of each"
