@@ -26,6 +26,15 @@ STATUS = re.compile(r"\berror=([1-5]\d\d)(?:\d\d)?\b")
 MAIL_STATUS = re.compile(r"\((\d{3}), ")
 """Where Apprise names the status of a mail server's answer."""
 CAUSES = (
+    (
+        re.compile(r"AUTH extension not supported"),
+        "the mail server takes no name and password: leave them out of the address, or let it offer AUTH",
+    ),
+    (
+        re.compile(r"No suitable authentication method"),
+        "the mail server takes a name and password in no way that we know",
+    ),
+    (re.compile(r"STARTTLS extension not supported"), "the mail server speaks no TLS: see the address's scheme"),
     (re.compile(r"certificate", re.I), NOT_TRUSTED),
     (re.compile(r"timed? ?out", re.I), TOO_LATE),
     (re.compile(r"getaddrinfo|resolve|name or service|Errno -[2358]\b", re.I), NO_NAME),

@@ -12,7 +12,7 @@ import pytest
 from alerts.notices import Channel, Word
 from alerts.outbox import Outgoing
 from alerts.record import Alert
-from pipeline.notify import service
+from pipeline.notify import reasons, service
 from pipeline.notify.compose import Context, Message, message
 from pipeline.notify.destination import Destination
 from pipeline.notify.errors import UndeliveredError
@@ -120,6 +120,36 @@ def test_a_mail_server_says_why(caplog: pytest.LogCaptureFixture) -> None:
         with pytest.raises(UndeliveredError) as caught:
             TRANSPORT.deliver(to(url), hot())
     assert str(caught.value) == "SMTP 550"
+
+
+def test_a_mail_server_that_takes_no_password(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    with post_office() as office:
+        url = f"mailto://ann:hunter2222@127.0.0.1:{office.port}?smtp=127.0.0.1&from=hub@example.org&to=ops@example.org"
+        with pytest.raises(UndeliveredError) as caught:
+            TRANSPORT.deliver(to(url), hot())
+    assert str(caught.value).startswith("the mail server takes no name and password")
+    assert office.got == []
+    assert "hunter2222" not in caplog.text
+
+
+def test_a_mail_server_without_tls() -> None:
+    with post_office() as office:
+        url = f"mailtos://127.0.0.1:{office.port}?smtp=127.0.0.1&from=hub@example.org&to=ops@example.org&mode=starttls"
+        with pytest.raises(UndeliveredError, match="^the mail server speaks no TLS"):
+            TRANSPORT.deliver(to(url), hot())
+
+
+def test_why_a_mail_server_takes_nothing() -> None:
+    """As the standard library says it, whatever stands before: in words of ours, and no other."""
+    for said, told in (
+        ("Socket Exception: SMTP AUTH extension not supported by server.", "the mail server takes no name and"),
+        ("Socket Exception: No suitable authentication method found.", "the mail server takes a name and password in"),
+        ("Socket Exception: STARTTLS extension not supported by server.", "the mail server speaks no TLS"),
+        ("Socket Exception: Connection unexpectedly closed", "the connection failed"),
+    ):
+        lines = ['Connection error while submitting email to "ann:hunter2222"', said]
+        assert reasons.of_log(lines).startswith(told)
 
 
 def test_nobody_there() -> None:
