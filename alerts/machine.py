@@ -7,7 +7,7 @@ goes on firing until its clear condition is known to hold.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
@@ -129,15 +129,26 @@ def _first(positions: npt.NDArray[np.intp], at: int) -> int | None:
     return int(positions[found]) if found < len(positions) else None
 
 
+def _set_back(standing: Standing, tick: int) -> Standing:
+    """The same by a clock that says now what it says: where it had leapt ahead, all that was noted by it goes back with
+    it. What was counted stays."""
+    ahead = standing.seen_ms - tick
+    if ahead <= 0:
+        return standing
+    since, began = standing.since_ms - ahead, standing.began_ms - ahead
+    return replace(standing, since_ms=since, began_ms=began, seen_ms=tick)
+
+
 def advance(
     standing: Standing, ticks: Ints, truth: Floats, clear: Floats, timing: Timing
 ) -> tuple[Standing, list[Change]]:
     """Where an instance stands after these ticks, and what changed at which.
 
-    ticks: int64[tick], all after standing.seen_ms. truth, clear: float64[tick] of 1, 0 and NaN.
+    ticks: int64[tick], rising. truth, clear: float64[tick] of 1, 0 and NaN.
     """
     if not len(ticks):
         return standing, []
+    standing = _set_back(standing, int(ticks[0]))
     before = standing.seen_ms if standing.seen_ms >= 0 else int(ticks[0])
     lengths = np.minimum(np.diff(ticks, prepend=before), timing.hold_ms)
     clocks = {

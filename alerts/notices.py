@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from alerts.rule import RANK, Severity
@@ -97,14 +97,19 @@ def due(channel: Channel, alerts: Iterable[Alert], memory: Memory, now_ms: int) 
     The order of the alerts changes nothing. What was told of an alert that no longer exists is forgotten.
     """
     present = sorted(alerts, key=lambda alert: alert.id)
-    kept = {alert.id: memory.told[alert.id] for alert in present if alert.id in memory.told}
-    sent = tuple(at for at in memory.sent_ms if at > now_ms - HOUR_MS)
+    kept = {alert.id: _by_now(memory.told[alert.id], now_ms) for alert in present if alert.id in memory.told}
+    sent = tuple(at for at in memory.sent_ms if now_ms - HOUR_MS < at <= now_ms)
     words = [(alert, word) for alert in present if (word := _word(channel, alert, kept.get(alert.id), now_ms))]
     if not words or _held(channel, sent, now_ms) or _gathering(channel, words, now_ms):
         return None, Memory(kept, sent)
     kept |= {alert.id: Told(word, now_ms) for alert, word in words}
     said = tuple((alert.id, word) for alert, word in words)
     return Notice(_identity(channel.name, said, now_ms), channel.name, now_ms, said), Memory(kept, (*sent, now_ms))
+
+
+def _by_now(told: Told, now_ms: int) -> Told:
+    """What was told by a clock that had leapt ahead was told by now: it is told again so much later than that."""
+    return told if told.at_ms <= now_ms else replace(told, at_ms=now_ms)
 
 
 def _word(channel: Channel, alert: Alert, told: Told | None, now_ms: int) -> Word | None:
@@ -137,9 +142,10 @@ def _held(channel: Channel, sent: Sequence[int], now_ms: int) -> bool:
 
 
 def _gathering(channel: Channel, words: Sequence[tuple[Alert, Word]], now_ms: int) -> bool:
-    """Whether to wait for what may come along: while all of it is younger than the time to gather."""
+    """Whether to wait for what may come along: while all of it is younger than the time to gather. What fired by a
+    clock that had leapt ahead is not young."""
     since = [alert.over_ms if alert.over_ms is not None else alert.fired_ms for alert, word in words]
-    return all(now_ms - at < channel.gather_ms for at in since)
+    return all(0 <= now_ms - at < channel.gather_ms for at in since)
 
 
 def _identity(channel: str, said: tuple[tuple[int, Word], ...], now_ms: int) -> str:

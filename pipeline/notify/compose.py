@@ -170,8 +170,12 @@ def _whose(alert: Alert) -> str:
 
 def _times(alert: Alert, word: Word) -> str:
     if word is Word.RESOLVED and alert.ended_ms is not None:
-        lasted = formatting.span((alert.ended_ms - alert.fired_ms) / 1000)
-        return f"{plain(alert.ended, LONGEST_LINE)}, {_utc(alert.ended_ms)}; it fired for {lasted}"
+        over, seconds = (
+            f"{plain(alert.ended, LONGEST_LINE)}, {_utc(alert.ended_ms)}",
+            (alert.ended_ms - alert.fired_ms) / 1000,
+        )
+        # one that fired by a clock that had leapt ahead ended before that, and nobody knows for how long it did
+        return over if seconds < 0 else f"{over}; it fired for {formatting.span(seconds)}"
     return f"since {_utc(alert.began_ms)}, fired {_utc(alert.fired_ms)}"
 
 

@@ -131,6 +131,6 @@ def as_told(alert: Alert, seen: Seen) -> notices.Alert:
         caused=alert.cause in seen.fires or alert.id in seen.awaiting,
         silenced=silenced_by(alert, seen.silences, seen.tick) is not None,
         acknowledged=alert.acknowledged_ms is not None,
-        known=standing is not None and standing.holds and standing.seen_ms >= seen.tick,
+        known=standing is not None and standing.holds and standing.seen_ms == seen.tick,
         channels=tuple(name for name in named if name in seen.channels),
     )

@@ -95,6 +95,32 @@ def test_what_is_known_of_an_alert_that_fires(text: str, condition: str, lasted_
     assert (standing.condition, standing.lasted_to_ms) == (condition, lasted_to_s * 1000)
 
 
+YEAR_MS = 365 * 86_400_000
+
+
+@pytest.mark.parametrize(
+    ("text", "later", "expected"),
+    [
+        ("..###", "#####...", ["102 firing", "107 over"]),
+        ("..###", "??#..", ["103 over"]),
+        ("#######", "....", ["102 over"]),
+        ("#####..", "....", ["101 over"]),
+    ],
+)
+def test_a_clock_that_had_leapt_ahead_and_is_right_again(text: str, later: str, expected: list[str]) -> None:
+    """What was counted by it stays, nothing is counted for the way back, and nothing lies ahead any more."""
+    timing = Timing(4000, 2000)
+    ticks, truth, clear = strip(text)
+    standing, _ = advance(NEW, ticks + YEAR_MS, truth, clear, timing)
+    ticks, truth, clear = strip(later)
+    after, changes = advance(standing, ticks + 100_000, truth, clear, timing)
+    assert told(changes) == expected
+    assert all(change.began_ms <= change.at_ms for change in changes)
+    assert max(after.since_ms, after.began_ms) <= after.seen_ms == 100_000 + (len(later) - 1) * 1000
+    if changes[0].phase is Phase.FIRING:
+        assert changes[0].began_ms == 98_000, "two seconds by the clock that had leapt"
+
+
 def test_flapping_around_the_threshold_never_fires() -> None:
     """79 and 81 in turn every 10 s, threshold 80 for 60 s, clear 2 below."""
     temperature = np.array([79.0, 81.0] * 60)

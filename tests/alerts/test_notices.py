@@ -65,6 +65,23 @@ def test_what_fires_within_seconds_comes_together() -> None:
     assert words(due(gathering, [HOT, late], Memory(), 6000)[0]) == [(7, "firing"), (8, "firing")]
 
 
+YEAR_MS = 365 * 24 * HOUR_MS
+
+
+def test_what_was_told_by_a_clock_that_had_leapt_ahead_keeps_nobody_waiting() -> None:
+    """Of twenty messages, told in the year to come, none is of the last hour; what was told then is told again as late
+    as if it was told now, and what fired then and was not told is not young."""
+    ahead = Memory({7: Told(Word.FIRING, YEAR_MS)}, tuple(YEAR_MS + second for second in range(20)))
+    late = Alert(8, Severity.CRITICAL, 5000)
+    notice, memory = due(OPS, [HOT, late], ahead, 6000)
+    assert words(notice) == [(8, "firing")]
+    assert memory == Memory({7: Told(Word.FIRING, 6000), 8: Told(Word.FIRING, 6000)}, (6000,))
+    assert words(due(OPS, [HOT], memory, 6000 + 4 * HOUR_MS)[0]) == [(7, "still firing")]
+    assert words(due(replace(OPS, gather_ms=5000), [replace(HOT, fired_ms=YEAR_MS)], Memory(), 6000)[0]) == [
+        (7, "firing")
+    ]
+
+
 def test_again_after_a_while_unless_somebody_has_seen_it() -> None:
     memory = Memory({7: Told(Word.FIRING, 0)})
     assert due(OPS, [HOT], memory, 4 * HOUR_MS - 1)[0] is None

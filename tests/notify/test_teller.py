@@ -51,6 +51,7 @@ def test_an_alert_that_is_simply_there() -> None:
         ({}, {"standings": {}}, "known", False),
         ({}, {"standings": {WHERE: replace(HOLDS, holds=False)}}, "known", False),
         ({}, {"standings": {WHERE: replace(HOLDS, seen_ms=NOW - 1)}}, "known", False),
+        ({}, {"standings": {WHERE: replace(HOLDS, seen_ms=NOW + 1)}}, "known", False),
         ({}, {"rules": {}}, "channels", ()),
     ],
 )
@@ -201,6 +202,10 @@ def test_paragraphs() -> None:
     )
     assert [one["runbook"] for one in found.payload["alerts"]] == ["https://wiki/hot"] * 2
     assert message(replace(wanted, words=((99, Word.FIRING),)), {}, Context(), 9_000) is None
+    leapt = replace(OVER, fired_ms=OVER.ended_ms + 1)  # type: ignore[operator]
+    found = message(replace(wanted, words=((8, Word.RESOLVED),)), {8: leapt}, Context(), 9_000)
+    assert found is not None
+    assert found.body.splitlines()[1] == "it is well again, 2026-09-21 14:15:50 UTC"
     over = message(replace(wanted, words=((8, Word.RESOLVED),)), {8: OVER}, Context(), 9_000)
     assert over is not None
     assert not over.bad

@@ -103,6 +103,39 @@ def test_a_silent_node_explains_what_it_leaves_behind(node: Node) -> None:
     assert silent.message == "one: its agent does not answer: bad answer, for 30 s"
 
 
+YEAR_S = 365 * 86_400
+
+
+def test_a_clock_that_had_leapt_a_year_ahead_loses_no_alert(node: Node) -> None:
+    """Hot for half a minute by a clock that had leapt; by the right one it fires half a minute later, and ends."""
+
+    async def leapt(stage: Stage) -> None:
+        await node.ticks(YEAR_S + 1, YEAR_S + 31, 86)
+
+    async def right(stage: Stage) -> None:
+        await node.ticks(1, 60, 86)
+        await node.ticks(61, 140, 60)
+
+    node.play(leapt)
+    node.play(right)
+    (alert,) = alerts(node)
+    assert times(alert) == ("gpu_hot", -29, 31, 121)
+    assert alert.message.endswith(", for 1m 0s")
+
+
+def test_what_fires_by_a_clock_that_had_leapt_ends_by_the_right_one(node: Node) -> None:
+    async def leapt(stage: Stage) -> None:
+        await node.ticks(YEAR_S + 1, YEAR_S + 70, 86)
+
+    async def right(stage: Stage) -> None:
+        await node.ticks(1, 80, 60)
+
+    node.play(leapt)
+    node.play(right)
+    (alert,) = alerts(node)
+    assert times(alert) == ("gpu_hot", YEAR_S + 1, YEAR_S + 61, 61)
+
+
 def test_a_collector_that_starts_anew_goes_on(node: Node) -> None:
     async def first(stage: Stage) -> None:
         await node.ticks(1, 30, 86)
