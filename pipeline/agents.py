@@ -99,8 +99,8 @@ def _list(value: Any) -> list[Any]:
 
 
 def _text(value: Any) -> str:
-    text = value if isinstance(value, str) else "" if value is None else str(value)
-    return "".join(letter for letter in text[:MAX_TEXT] if letter.isprintable())
+    text = (value if isinstance(value, str) else "" if value is None else str(value))[:MAX_TEXT]
+    return text if text.isprintable() else "".join(letter for letter in text if letter.isprintable())
 
 
 def _number(value: Any) -> float | None:

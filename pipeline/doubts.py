@@ -119,6 +119,11 @@ class Doubts:
             self.left[line] = replace(number.last, lasts_s=HELD_S)
         return number.gained, number.step
 
+    def expire(self, now_ms: float) -> None:
+        """Lines that were left so long ago that no number can be back at them are not remembered any more."""
+        for line in [line for line, left in self.left.items() if (now_ms - left.asked_ms) / 1000.0 > left.lasts_s]:
+            del self.left[line]
+
     def forget(self, line: str) -> None:
         """The line is not remembered any more."""
         self.doubted.pop(line, None)

@@ -92,6 +92,7 @@ class Ingest:
         changed = self._shape is None or self._shape.layout is not page.layout
         shape = self._learn(page.layout) if changed or self._shape is None else self._shape
         self._shape = shape
+        self._doubts.expire(span[1])
         if not (restarted or changed or self._doubts or page.contradicted) and shape.goes_on(page.raw):
             values = shape.go_on(page.raw, span[0])
             self._before = _before(page, shape, span[0])

@@ -30,7 +30,8 @@ def pack(values: Values) -> str:
         return orjson.dumps([INFINITE.get(value, value) for value in array.tolist()]).decode()
     text = orjson.dumps(array, option=orjson.OPT_SERIALIZE_NUMPY)
     if b"-0.0" not in text:
-        text = text.replace(b".0,", b",").replace(b".0]", b"]")
+        text = text.replace(b".0,", b",")
+        text = text[:-3] + b"]" if text.endswith(b".0]") else text
     return text.decode()
 
 

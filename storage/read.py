@@ -232,13 +232,14 @@ def targets(connection: Connection) -> list[TargetRow]:
     return [TargetRow(**{**row, "detail": value_of(row["detail"])}) for row in found.mappings()]
 
 
+PENDING = select(schema.command).where(schema.command.c.applied_ms.is_(None)).order_by(schema.command.c.id)
+
+
 def pending_commands(connection: Connection) -> list[Command]:
     """Commands not yet applied, oldest first."""
-    table = schema.command.c
-    found = connection.execute(select(schema.command).where(table.applied_ms.is_(None)).order_by(table.id))
     return [
         Command(number, at, kind, value_of(payload), applied, error)
-        for number, at, kind, payload, applied, error in found
+        for number, at, kind, payload, applied, error in connection.execute(PENDING)
     ]
 
 

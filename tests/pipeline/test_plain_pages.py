@@ -65,3 +65,15 @@ def test_whole_pages_and_single_lines_say_the_same(story: str, monkeypatch: pyte
         taken.clear()
         assert told(whole.body(text)) == told(single.body(text))
         assert len(taken) == as_whole, text
+
+
+def test_a_minute_after_a_bare_restart_pages_are_looked_at_as_a_whole_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    source, taken, go_on = Source(), [], Shape.go_on
+    monkeypatch.setattr(Shape, "go_on", lambda shape, *page: taken.append(source.tick) or go_on(shape, *page))
+    line = f"vllm:generation_tokens_total{HEAD}}} "
+    totals = {}
+    for tick, tokens in ((0, 100), (20_000, 3), (21_000, 5), (59_000, 6), (60_000, 7), (60_001, 8), (61_000, 9)):
+        source.tick = tick
+        totals[tick] = source.total(source.body(f"{line}{tokens}"))
+    assert taken == [60_001, 61_000]
+    assert list(totals.values()) == [0.0, 3.0, 5.0, 6.0, 7.0, 8.0, 9.0]
