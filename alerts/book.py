@@ -105,8 +105,13 @@ def _worked(view: View) -> dict[int, Condition]:
 def _is_quiet(rule: Rule, view: View) -> bool:
     """Whether a rule surely holds nowhere, by bounds of what it reads. Of one that was never worked out, or could not
     be when it was last, that is not said: nobody would learn of its fault."""
-    known = len(view.ticks) == 1 and id(rule.condition) in _worked(view)
-    return known and surely_quiet(rule.condition, rule.place, view)
+    worked = _worked(view)
+    if len(view.ticks) != 1 or worked.pop(id(rule.condition), None) is None:
+        return False
+    if surely_quiet(rule.condition, rule.place, view):
+        worked[id(rule.condition)] = rule.condition
+        return True
+    return False
 
 
 def _worked_out(rule: Rule, view: View, keys: list[Key]) -> Floats:

@@ -6,8 +6,9 @@ Never wrong on the quiet side: what does not follow from the bounds may have bee
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from alerts import expression as ex
 from alerts.places import Place
@@ -20,6 +21,10 @@ NOTHING = (INFINITE, -INFINITE)
 Bounds = tuple[float, float]
 Ask = Callable[[ex.Reading, Place], Bounds]
 """Between what a reading of the instances of a place lies; EVERYTHING where nobody can say."""
+Between = Callable[[], Bounds]
+Of = Callable[[ex.Reading, Place], Between]
+"""What tells it, again and again."""
+Decider = Callable[[], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,23 +40,48 @@ class Extent:
 
 def may_hold(condition: ex.Condition, place: Place, ask: Ask) -> bool:
     """Whether it may have held for some instance at some tick."""
+    return decider(condition, place, lambda reading, where: lambda: ask(reading, where))()
+
+
+def decider(condition: ex.Condition, place: Place, of: Of) -> Decider:
+    """What tells whether a condition may hold, made once for all the times that it is asked."""
     match condition:
         case ex.Compare(sign, left, right):
-            return _compared(sign, bounds(left, place, ask), bounds(right, place, ask))
+            return partial(_compared, sign, between(left, place, of), between(right, place, of))
         case ex.All(terms):  # what corroborates and is not known does not block: it may always hold
-            return all(may_hold(term, place, ask) for term in terms)
+            return _every([decider(term, place, of) for term in terms if not isinstance(term, ex.Maybe)])
         case ex.Some(terms):
-            return any(may_hold(term.term if isinstance(term, ex.Maybe) else term, place, ask) for term in terms)
+            return _any([decider(term.term if isinstance(term, ex.Maybe) else term, place, of) for term in terms])
         case ex.Is(reading, codes):
-            low, high = bounds(reading, place, ask)
-            return any(low <= code <= high for code in codes)
-        case ex.Has(value, bits):
-            low, high = bounds(value, place, ask)
-            return low < 0 or high >= (bits & -bits)  # what is less than the lowest bit has none of them
+            return partial(_is, codes, of(reading, place))
+        case ex.Has(value, bits):  # what is less than the lowest bit has none of them
+            return partial(_has, bits & -bits, between(value, place, of))
         case ex.Differs(ex.Reading(how="now") as reading):
-            low, high = ask(reading, members(reading))
-            return low < high
-    return True
+            return partial(_differ, of(reading, members(reading)))
+    return lambda: True
+
+
+def _every(every: Sequence[Decider]) -> Decider:
+    return every[0] if len(every) == 1 else lambda: all(one() for one in every)
+
+
+def _any(every: Sequence[Decider]) -> Decider:
+    return lambda: any(one() for one in every)
+
+
+def _is(codes: Sequence[int], value: Between) -> bool:
+    low, high = value()
+    return any(low <= code <= high for code in codes)
+
+
+def _has(lowest: int, value: Between) -> bool:
+    low, high = value()
+    return low < 0 or high >= lowest
+
+
+def _differ(value: Between) -> bool:
+    low, high = value()
+    return low < high
 
 
 def members(reading: ex.Reading) -> Place:
@@ -59,21 +89,22 @@ def members(reading: ex.Reading) -> Place:
     return Place("member", reading.metric.scope, reading.metric.by)
 
 
-def bounds(value: ex.Value, place: Place, ask: Ask) -> Bounds:
-    """Between what a value lay."""
+def between(value: ex.Value, place: Place, of: Of) -> Between:
+    """What tells between what a value lies."""
     match value:
         case ex.Number(number):
-            return number, number
+            return lambda: (number, number)
         case ex.Reading():
-            return ask(value, place)
+            return of(value, place)
         case ex.Across(larger, inner):
-            return bounds(inner, larger, ask)
+            return between(inner, larger, of)
         case ex.Peers(inner, _):
-            return bounds(inner, place, ask)
+            return between(inner, place, of)
         case ex.Count(where):
-            return 0.0, INFINITE if may_hold(where, place, ask) else 0.0
+            counted = decider(where, place, of)
+            return lambda: (0.0, INFINITE if counted() else 0.0)
         case ex.Arithmetic(sign, left, right):
-            return _calculated(sign, bounds(left, place, ask), bounds(right, place, ask))
+            return partial(_calculated, sign, between(left, place, of), between(right, place, of))
 
 
 def of_hour(reading: ex.Reading, extent: Extent | None) -> Bounds:
@@ -90,36 +121,38 @@ def of_hour(reading: ex.Reading, extent: Extent | None) -> Bounds:
     return extent.least, extent.largest
 
 
-def _calculated(sign: str, left: Bounds, right: Bounds) -> Bounds:
+def _calculated(sign: str, one: Between, other: Between) -> Bounds:
+    left, right = one(), other()
     match sign:
         case "+":
             found = left[0] + right[0], left[1] + right[1]
         case "-":
             found = left[0] - right[1], left[1] - right[0]
         case "*":
-            products = [one * other for one in left for other in right]
-            found = min(products), max(products)
-            if any(one != one for one in products):
+            products = [some * more for some in left for more in right]
+            if any(product != product for product in products):
                 return EVERYTHING
+            found = min(products), max(products)
         case _:
             return EVERYTHING
     return found if found[0] == found[0] and found[1] == found[1] else EVERYTHING
 
 
-def _compared(sign: str, left: Bounds, right: Bounds) -> bool:
+def _compared(sign: str, one: Between, other: Between) -> bool:
+    left, right = one(), other()
     low, high = left[0] - right[1], left[1] - right[0]
     if low != low or high != high:  # of two infinite ones
         return True
-    near = 1e-9 * max((abs(one) for one in (*left, *right) if abs(one) != INFINITE), default=0.0)
+    near = 1e-9 * max(-left[0], left[1], -right[0], right[1])
     match sign:
-        case "<":
-            return low < near
-        case "<=":
-            return low <= near
         case ">":
             return high > -near
         case ">=":
             return high >= -near
+        case "<":
+            return low < near
+        case "<=":
+            return low <= near
         case "==":
             return low <= near and high >= -near
     return True

@@ -8,16 +8,21 @@ for at earlier ticks is bounded together: a few operations, however many rules t
 
 from __future__ import annotations
 
-from alerts.bounds import EVERYTHING, NOTHING, Bounds, may_hold
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from alerts.bounds import EVERYTHING, NOTHING, Between, Bounds, Decider, decider
 from alerts.evaluate import instances, truth
-from alerts.expression import Condition, Reading, readings
+from alerts.expression import Condition, Reading, facts, readings
 from alerts.given import GIVEN
 from alerts.grouping import name_of
 from alerts.needs import is_slow
 from alerts.places import Place
-from alerts.ranges import Plan, Source, planned, source_of
+from alerts.ranges import Numbers, Plan, Source, planned, source_of
 from alerts.view import View, of_samples
-from telemetry.model import Ratio
+from telemetry.model import Metric, Ratio
 
 
 def surely_quiet(condition: Condition, place: Place, view: View) -> bool:
@@ -25,94 +30,128 @@ def surely_quiet(condition: Condition, place: Place, view: View) -> bool:
 
     condition: an object that is asked for again at the next tick: bounds of its samples are known from then on.
     """
-    memory = view.memory
-    found = memory.latest(("extents",), view, lambda: Extents(view, memory.of(("asked",), None, Asked)))
+    found = view.memory.of(("extents",), None, Extents)
+    found.look(view)
     return found.quiet(condition, place)
 
 
-class Asked:
-    """Readings that are asked for, of frames of the same series: each by its number."""
+@dataclass
+class Known:
+    """A condition that is asked for, kept alive with its identity.
 
-    def __init__(self) -> None:
-        self._sources: list[Source] = []
-        self._numbers: dict[tuple[int, str], tuple[Reading, int | None]] = {}
-        self._by_name: dict[object, int | None] = {}
-        self._plan = planned(())
-        self._of_facts: dict[int, tuple[Condition, bool]] = {}
+    rows: see `Extents._rows`. values: of them, when it was worked out last. holds: whether it did then, for anybody.
+    """
 
-    def is_of_facts(self, condition: Condition) -> bool:
-        """Whether a condition reads nothing but facts."""
-        known = self._of_facts.get(id(condition))
-        if known is None:
-            known = self._of_facts[id(condition)] = (condition, not readings(condition))
-        return known[1]
-
-    def number(self, reading: Reading, place: Place, view: View) -> int | None:
-        """Number of a reading of samples; None of one that has no cheap bounds."""
-        key = (id(reading), place.name)
-        known = self._numbers.get(key)
-        if known is None:
-            known = (reading, self._numbered(reading, place, view))  # which keeps it alive, with its identity
-            self._numbers[key] = known
-        return known[1]
-
-    def _numbered(self, reading: Reading, place: Place, view: View) -> int | None:
-        """The same number for the same reading of another rule."""
-        name = (name_of(reading), place.name)
-        if name not in self._by_name:
-            found = source_of(reading, *view.grouped(reading, place)) if of_samples(reading) else None
-            self._by_name[name] = None if found is None else len(self._sources)
-            self._sources += [] if found is None else [found]
-        return self._by_name[name]
-
-    def plan(self) -> Plan:
-        """Of all that are asked for by now."""
-        if self._plan.count != len(self._sources):
-            self._plan = planned(self._sources)
-        return self._plan
+    condition: Condition
+    place: Place
+    may_hold: Decider
+    rows: Numbers | None
+    values: bytes = b""
+    holds: bool = True
 
 
 class Extents:
-    """One view's, of one tick."""
+    """What was asked for of frames of the same series, and between what it lies at the tick that is looked at."""
 
-    def __init__(self, view: View, asked: Asked) -> None:
-        self._view, self._asked = view, asked
-        self._of_samples = asked.plan().bounds(view)
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, str], Known] = {}
+        self._sources: list[Source] = []
+        self._numbers: dict[object, int | None] = {}
+        self._plan: Plan | None = None
+        self._view: View | None = None
+        self._bounds: list[Bounds] = []
         self._beside: dict[object, Bounds] = {}
+
+    def look(self, view: View) -> None:
+        """Go on with this view, if it is another."""
+        if self._view is not view:
+            if self._plan is None or self._plan.count != len(self._sources):
+                self._plan = planned(self._sources, view)
+            self._view, self._bounds, self._beside = view, self._plan.bounds(view), {}
 
     def quiet(self, condition: Condition, place: Place) -> bool:
         """See `surely_quiet`."""
-        if self._asked.is_of_facts(condition):
-            return self._facts_agree(condition, place)
-        return not may_hold(condition, place, self.bounds)
+        key = (id(condition), place.name)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = Known(condition, place, self._decider(condition, place), self._rows(condition))
+        return not known.may_hold() or (known.rows is not None and not self._holds_by_now(known, known.rows))
 
-    def _facts_agree(self, condition: Condition, place: Place) -> bool:
+    def _decider(self, condition: Condition, place: Place) -> Decider:
+        if readings(condition):
+            return decider(condition, place, self._of)
+        return lambda: self._facts_differ(condition, place)
+
+    def _rows(self, condition: Condition) -> Numbers | None:
+        """Rows of the values now that a condition follows from; None where it reads anything else."""
+        found = readings(condition)
+        if not found or facts(condition) or not all(map(_is_plain, found)):
+            return None
+        names = {reading.metric.name for reading in found}
+        series = self._seen().newest(0).frame.series
+        return np.array([row for row, one in enumerate(series) if one.metric in names], dtype=np.intp)
+
+    def _holds_by_now(self, known: Known, rows: Numbers) -> bool:
+        """Whether a condition may hold by values now: worked out when they are others than at the last time. What is
+        not known depends on time in sums: nothing follows from it here."""
+        values = self._seen().newest(0).now[rows]
+        if np.isnan(values).any():
+            return True
+        same = values.tobytes()
+        if known.values != same:
+            known.holds, known.values = self._holds(known.condition, known.place), same
+        return known.holds
+
+    def _holds(self, condition: Condition, place: Place) -> bool:
+        view = self._seen()
+        return bool((truth(condition, place, view, instances(condition, place, view)) == 1.0).any())
+
+    def _facts_differ(self, condition: Condition, place: Place) -> bool:
         """Of a condition that reads facts alone: what it is follows from them, which are another object when others."""
+        view = self._seen()
+        name = ("facts differ", id(condition), place.name)
+        return view.memory.latest(name, view.facts, lambda: self._holds(condition, place))
 
-        def make() -> bool:
-            keys = instances(condition, place, self._view)
-            return not (truth(condition, place, self._view, keys) == 1.0).any()
+    def _seen(self) -> View:
+        assert self._view is not None, "look at a view first"
+        return self._view
 
-        return self._view.memory.latest(("facts agree", id(condition), place.name), self._view.facts, make)
+    def _of(self, reading: Reading, place: Place) -> Between:
+        """What tells the bounds of a reading at the tick that is looked at."""
+        name = (name_of(reading), place.name)
+        if name not in self._numbers:
+            self._numbers[name] = self._numbered(reading, place)
+        number = self._numbers[name]
+        return partial(self._other, name, reading, place) if number is None else lambda: self._bounds[number]
 
-    def bounds(self, reading: Reading, place: Place) -> Bounds:
-        """Between what a reading of all instances of a place lies; EVERYTHING where that is not known."""
-        number = self._asked.number(reading, place, self._view)
-        if number is not None:
-            return self._of_samples[number] if number < len(self._of_samples) else EVERYTHING
-        key = (id(reading), place.name)  # `Asked` keeps it alive
-        if key not in self._beside:
-            self._beside[key] = self._other(reading, place)
-        return self._beside[key]
+    def _numbered(self, reading: Reading, place: Place) -> int | None:
+        """Number of a reading of samples; None of one that has no cheap bounds."""
+        found = source_of(reading, *self._seen().grouped(reading, place)) if of_samples(reading) else None
+        if found is None:
+            return None
+        self._sources.append(found)
+        self._bounds.append(EVERYTHING)  # until the next tick, where all are worked out together
+        return len(self._sources) - 1
 
-    def _other(self, reading: Reading, place: Place) -> Bounds:
+    def _other(self, name: object, reading: Reading, place: Place) -> Bounds:
         """What is no bound of samples but the values themselves, where they are cheap."""
-        metric = reading.metric
+        found = self._beside.get(name)
+        if found is None:
+            found = self._beside[name] = self._worked_out(reading, place)
+        return found
+
+    def _worked_out(self, reading: Reading, place: Place) -> Bounds:
+        metric, view = reading.metric, self._seen()
         if metric.name in GIVEN:
-            return _between([values[0] for values in self._view.given.get(metric.name, {}).values()])
+            return _between([values[0] for values in view.given.get(metric.name, {}).values()])
         if is_slow(reading) or (isinstance(metric, Ratio) and reading.how == "now" and metric.window_s == 0):
-            return _between(self._view.table(reading, place).values[:, -1].tolist())
+            return _between(view.table(reading, place).values[:, -1].tolist())
         return EVERYTHING
+
+
+def _is_plain(reading: Reading) -> bool:
+    """Whether a reading is of the values of samples now."""
+    return of_samples(reading) and isinstance(reading.metric, Metric) and reading.how == "now"
 
 
 def _between(values: list[float]) -> Bounds:

@@ -12,7 +12,7 @@ from alerts.bounds import EVERYTHING, NOTHING, Bounds
 from alerts.expression import Reading
 from alerts.grouping import Grouping
 from alerts.view import View
-from telemetry.frame import Bools, Floats
+from telemetry.frame import Bools, Floats, Frame
 from telemetry.model import Fold, Kind, Ratio
 
 Numbers = npt.NDArray[np.intp]
@@ -36,6 +36,7 @@ class Source:
     kind: str
     slot: int
     rows: Numbers
+    window_ms: float = 0.0
     group: Numbers | None = None
     factor: float = 1.0
 
@@ -48,30 +49,59 @@ def source_of(reading: Reading, slot: int, grouping: Grouping) -> Source | None:
         counters = all(term.kind is Kind.COUNTER for term in metric.numerator)
         if metric.denominator or metric.offset or not counters or window_s <= 0:
             return None
-        return Source("apart", slot, rows, grouping.group, abs(metric.scale) / window_s)
+        return Source("apart", slot, rows, window_s * 1000, grouping.group, abs(metric.scale) / window_s)
     summed = reading.how == "rate" or metric.across is Fold.SUM
-    group = grouping.group if summed and not grouping.single else None
+    group, window_ms = grouping.group if summed and not grouping.single else None, reading.window_s * 1000
     if reading.how in ("increase", "rate", "change"):
-        return Source("apart", slot, rows, group, 1.0 / reading.window_s if reading.how == "rate" else 1.0)
+        return Source("apart", slot, rows, window_ms, group, 1.0 / reading.window_s if reading.how == "rate" else 1.0)
     if reading.how == "now":
-        return Source("now", slot, rows, group)
+        return Source("now", slot, rows, group=group)
     if reading.how in ("min", "max", "mean") and group is None:
-        return Source("within", slot, rows)
+        return Source("within", slot, rows, window_ms)
     return None
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows of a frame. window_ms: the longest over which they are asked for. first: the first row of each target."""
+
+    slot: int
+    rows: Numbers
+    window_ms: float
+    first: Numbers
+
+    def ends(self, frame: Frame) -> tuple[Floats, Floats]:
+        """The least and the largest of all samples of each row that the windows may need."""
+        values = frame.values[:, self._begin(frame) :][self.rows]
+        if len(values) > values.shape[1]:  # a few operations on many, not the other way round
+            values = np.ascontiguousarray(values.T).T
+        least, most = values.min(axis=1), values.max(axis=1)
+        holes = np.isnan(least)  # there a window may reach back to what was before
+        if holes.any():
+            whole = frame.values[self.rows[holes]]
+            least[holes], most[holes] = LEAST.reduce(whole, axis=1), MOST.reduce(whole, axis=1)
+        return least, most
+
+    def _begin(self, frame: Frame) -> int:
+        """The last column at which each target was read before the window, up to the last tick; 0 where one was not."""
+        at = frame.at_ms[self.first]
+        before = np.asarray((at <= at[:, -1:] - self.window_ms).all(axis=0))
+        before &= frame.ticks <= frame.ticks[-1] - self.window_ms
+        return int(np.max(np.flatnonzero(before), initial=0))
 
 
 @dataclass(frozen=True)
 class Plan:
     """How the bounds of many sources are found together, out of a pool of numbers.
 
-    now: (slot, rows) whose values now are in the pool, one after the other. ranged: then those of which the least, the
-    largest and how far apart they are follow. summed: places in the pool that are added up, and into which sum; the
+    now: those whose values now are in the pool, one after the other. ranged: then those of which the least, the largest
+    and how far apart they are follow. summed: places in the pool that are added up, and into which sum; the
     sums follow, and at last one that is unknown. lows, highs: places of what bounds each source, from its start on.
     """
 
     count: int
-    now: Sequence[tuple[int, Numbers]]
-    ranged: Sequence[tuple[int, Numbers]]
+    now: Sequence[Block]
+    ranged: Sequence[Block]
     summed: Numbers
     into: Numbers
     sums: int
@@ -98,32 +128,30 @@ class Plan:
         return [(low, high) if low == low else NOTHING for low, high in found]
 
     def _now(self, view: View) -> Iterator[Floats]:
-        for slot, rows in self.now:
-            yield view.newest(slot).now[rows]
+        for block in self.now:
+            yield view.newest(block.slot).now[block.rows]
 
     def _ranged(self, view: View) -> Iterator[Floats]:
-        for slot, rows in self.ranged:
-            values = view.newest(slot).frame.values[rows]
-            least = LEAST.reduce(values, axis=1)
-            most = MOST.reduce(values, axis=1)
+        for block in self.ranged:
+            least, most = block.ends(view.newest(block.slot).frame)
             apart = most - least
             lost = LOST * np.maximum(np.abs(least), np.abs(most))
             yield from (least, most, np.where(apart > 0, apart + lost, apart))
 
 
-def planned(sources: Sequence[Source]) -> Plan:
-    """The plan of these sources."""
-    now, ranged = _union(sources, ("now",)), _union(sources, ("within", "apart"))
+def planned(sources: Sequence[Source], view: View) -> Plan:
+    """The plan of these sources, for views of the same series."""
+    now, ranged = _blocks(sources, ("now",), view), _blocks(sources, ("within", "apart"), view)
     begin: dict[tuple[str, int], int] = {}
     end = 0
-    for names, rows_of in ((("now",), now), (("least", "most", "apart"), ranged)):
-        for slot, rows in rows_of.items():
+    for names, blocks in ((("now",), now), (("least", "most", "apart"), ranged)):
+        for block in blocks.values():
             for name in names:
-                begin[name, slot], end = end, end + len(rows)
+                begin[name, block.slot], end = end, end + len(block.rows)
     lows, highs, summed, into = [], [], [_NONE], [_NONE]
     sums = 0
     for one in sources:
-        at = np.searchsorted((now if one.kind == "now" else ranged)[one.slot], one.rows)
+        at = np.searchsorted((now if one.kind == "now" else ranged)[one.slot].rows, one.rows)
         low, high = (at + begin[name, one.slot] for name in KINDS[one.kind])
         if one.group is not None:
             count = int(np.max(one.group, initial=-1)) + 1
@@ -135,8 +163,8 @@ def planned(sources: Sequence[Source]) -> Plan:
         highs.append(np.append(UNKNOWN, high))
     return Plan(
         len(sources),
-        tuple(now.items()),
-        tuple(ranged.items()),
+        tuple(now.values()),
+        tuple(ranged.values()),
         np.concatenate(summed),
         np.concatenate(into),
         sums,
@@ -153,10 +181,16 @@ KINDS: Mapping[str, tuple[str, str]] = {"now": ("now", "now"), "within": ("least
 _NONE = np.zeros(0, dtype=np.intp)
 
 
-def _union(sources: Sequence[Source], kinds: tuple[str, ...]) -> dict[int, Numbers]:
+def _blocks(sources: Sequence[Source], kinds: tuple[str, ...], view: View) -> dict[int, Block]:
     """The rows of each slot that sources of these kinds are of, in order."""
-    found: dict[int, Numbers] = {}
+    by_slot: dict[int, list[Source]] = {}
     for one in sources:
         if one.kind in kinds:
-            found[one.slot] = np.union1d(found.get(one.slot, _NONE), one.rows)
+            by_slot.setdefault(one.slot, []).append(one)
+    found: dict[int, Block] = {}
+    for slot, some in by_slot.items():
+        rows = np.unique(np.concatenate([one.rows for one in some]))
+        series = view.newest(slot).frame.series
+        first = {series[row].target: row for row in reversed(rows.tolist())}
+        found[slot] = Block(slot, rows, max(one.window_ms for one in some), np.array([*first.values()], dtype=np.intp))
     return found

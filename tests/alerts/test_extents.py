@@ -37,6 +37,7 @@ SERIES = (
         for cage, name in FUNCTIONS
     ),
     *(of_node(node, "pcie_width_lanes", cage=cage, function=name) for node in "abc" for cage, name in FUNCTIONS),
+    *(of_node(node, "link_up", cage=cage, function=name) for node in "abc" for cage, name in FUNCTIONS),
     *(of_node(node, "kernel_xid_total", xid=xid) for node in "abc" for xid in ("79", "13")),
     *(of_node(node, name) for node in "abc" for name in ("swap_in_bytes_total", "swap_out_bytes_total")),
     *(of_node(node, "memory_available_bytes") for node in "abc"),
@@ -58,6 +59,7 @@ VALUES = {
         "across(cage, rate(rdma_transmit_bytes_total[6s]))",
         "across(cage, increase(rdma_transmit_bytes_total[3s]))",
         "across(node, memory_available_bytes)",
+        "across(cage, link_up)",
         "peers(pcie_width_lanes)",
         "peers(across(node, gpu_power_watts) where pcie_width_lanes > 4)",
         "count(pcie_width_lanes > 6)",
@@ -150,6 +152,8 @@ def frames(draw: Any) -> Frame:
     counters = np.array([one.metric.startswith(COUNTERS) for one in SERIES])
     values[counters] = np.cumsum(np.where(still, 0.0, values[counters]), axis=1)
     values[~counters & (noise.random(len(SERIES)) < 0.5)] = draw(st.sampled_from([0.0, 4.0, 8.0]))
+    if draw(st.booleans()):  # from the tick on at which nothing is bounded yet nothing changes
+        values[:, 26:] = values[:, 25:26]
     away = {node: seldom(0.2, count) for node in ("a", "b", "c", "head")}
     away["c"] |= draw(st.sampled_from([False, False, True]))
     at_ms = np.array([np.where(away[one.target], np.nan, ticks + 100.0 * len(one.target)) for one in SERIES])

@@ -23,6 +23,7 @@ from tests.alerts.test_extents import MEMBERS, SLOW, made
 CALM: Mapping[Series, list[float]] = {
     of_node("a", "memory_available_bytes"): [10.0, 12, 14, 12, 10, 12],
     of_node("b", "memory_available_bytes"): [10.0, 10, 10, 10, 10, 11],
+    of_node("c", "memory_available_bytes"): [NAN] * 6,  # so that nothing follows from values that do not change
     of_node("a", "kernel_xid_total", xid="79"): [3.0, 3, 3, 3, 4, 4],
     of_node("a", "kernel_xid_total", xid="13"): [3.0, 3, 3, 3, 3, 5],
     of_node("b", "kernel_xid_total", xid="79"): [9.0] * 6,
@@ -131,6 +132,22 @@ def _quiet(text: str, place: str, rows: Mapping[Series, list[float]] = CALM, **b
         surely_quiet(condition, PLACES[place], View(frame(rows), 5, MEMBERS, memory=memory, **beside)) for _ in range(3)
     ]
     return found[-1]
+
+
+def test_what_follows_from_values_now_is_worked_out_when_they_change() -> None:
+    """Each node by itself has one of the two; none has both, until one has."""
+    condition, memory = parse("memory_available_bytes > 5 and gpu_power_watts > 5"), Memory()
+    rows = {
+        of_node("a", "memory_available_bytes"): [9.0, 9, 9, 9, 9, 9],
+        of_node("a", "gpu_power_watts", gpu="0"): [1.0, 1, 1, 1, 9, NAN],
+        of_node("b", "memory_available_bytes"): [1.0, 1, 1, 1, 1, 1],
+        of_node("b", "gpu_power_watts", gpu="0"): [9.0, 9, 9, 9, 9, 9],
+    }
+    found = []
+    for tick in range(6):
+        samples = frame({series: row[: tick + 1] for series, row in rows.items()}, gap_ms=500)
+        found.append(surely_quiet(condition, PLACES["node"], View(samples, tick, MEMBERS, memory=memory)))
+    assert found == [True, True, True, True, False, False]
 
 
 def test_of_what_was_not_asked_before_nothing_is_ruled_out() -> None:
