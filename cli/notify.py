@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from cli import configs, destinations
+from cli.beginning import counted, tell
 from pipeline.notify.destination import SCHEMES, WEBHOOK, Destination, NotifyConfig
 from pipeline.notify.process import run
 from settings import Settings, SettingsError
@@ -19,7 +20,16 @@ def main(settings: Settings) -> int:
     problems = [problem for one in config.destinations if (problem := _problem(one))]
     if problems:
         raise SettingsError(problems)
+    tell(line_of(config))
     return run(config)
+
+
+def line_of(config: NotifyConfig) -> str:
+    """How many are told, and whether a heartbeat is."""
+    on = [one for one in config.destinations if one.channel.enabled]
+    off = len(config.destinations) - len(on)
+    beat = "" if config.heartbeat is None else f" and a heartbeat every {config.heartbeat.every_s:g} s"
+    return f"Telling {counted(on, 'channel')}" + (f" ({off} more off)" if off else "") + f"{beat}."
 
 
 def notifier(settings: Settings) -> NotifyConfig:

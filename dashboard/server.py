@@ -119,8 +119,9 @@ def look_at_store(config: WebConfig) -> None:
 class Application(BaseApplication):  # type: ignore[misc]
     """gunicorn without its command line. The store is opened in the worker, after the fork."""
 
-    def __init__(self, config: WebConfig) -> None:
+    def __init__(self, config: WebConfig, ready: Callable[[], None]) -> None:
         self.web_config = config
+        self.ready = ready
         self.process: WebProcess | None = None
         super().__init__()
 
@@ -140,6 +141,7 @@ class Application(BaseApplication):  # type: ignore[misc]
             "loglevel": "warning",
             "control_socket_disable": True,
             "worker_tmp_dir": None,
+            "when_ready": lambda _: self.ready(),
             "worker_exit": _worker_exit,
             "limit_request_line": 8190,
             "proc_name": "tachograph-web",
@@ -167,15 +169,16 @@ def _worker_exit(_arbiter: Any, worker: Any) -> None:
         process.close()
 
 
-def run(config: WebConfig) -> int:
-    """Serve until SIGTERM or SIGINT; exit status. Refuses, with a sentence, a store that cannot be used."""
+def run(config: WebConfig, ready: Callable[[], None] = lambda: None) -> int:
+    """Serve until SIGTERM or SIGINT; exit status. Refuses, with a sentence, a store that cannot be used. ready: called
+    once the address is ours."""
     try:
         look_at_store(config)
     except StoreError as error:
         sys.stderr.write(f"{error}\n")
         return 1
     try:
-        Application(config).run()
+        Application(config, ready).run()
     except SystemExit as ended:
         return int(ended.code or 0)
     return 0

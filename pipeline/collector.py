@@ -32,10 +32,11 @@ from telemetry.counters import NOMINAL_PER_GAP
 FOREVER_MS = 2**62
 
 
-def run(config: CollectorConfig) -> int:
+def run(config: CollectorConfig, begun: Callable[[], None] = lambda: None) -> int:
     """Collect until SIGTERM or SIGINT, or until the store's file is gone; the process's exit code.
 
-    A sentence says why it is not 0: 2 where starting again would not help, 1 where it may.
+    A sentence says why it is not 0: 2 where starting again would not help, 1 where it may. begun: called once the store
+    is ours.
     """
     try:
         store = open_store(config.store_url, writer=True, now_ms=round(time.time() * 1000))
@@ -43,6 +44,7 @@ def run(config: CollectorConfig) -> int:
         return _refused(error)
     try:
         store.claim()
+        begun()
         asyncio.run(_main(config, store))
     except StoreError as error:
         return _refused(error)

@@ -136,7 +136,7 @@ def test_a_mail_server_that_takes_no_password(caplog: pytest.LogCaptureFixture) 
 def test_a_mail_server_without_tls() -> None:
     with post_office() as office:
         url = f"mailtos://127.0.0.1:{office.port}?smtp=127.0.0.1&from=hub@example.org&to=ops@example.org&mode=starttls"
-        with pytest.raises(UndeliveredError, match="^the mail server speaks no TLS"):
+        with pytest.raises(UndeliveredError, match=r"^the mail server speaks no TLS"):
             TRANSPORT.deliver(to(url), hot())
 
 
