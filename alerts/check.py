@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from alerts import expression as ex
 from alerts.expression import QUANTILES
+from alerts.given import GIVEN
 from alerts.places import Place
 from alerts.units import BASES, Dimension, alike, name_of, product
 from telemetry.model import Kind, Scope, Unit
@@ -51,6 +52,10 @@ def _of(part: ex.Condition | ex.Value, place: Place) -> Iterator[str]:
 
 def _reading(reading: ex.Reading) -> Iterator[str]:
     metric, how = reading.metric, reading.how
+    if metric.name in GIVEN:
+        if how != "now":
+            yield f"{metric.name} is known only as it is now: it has no {how}"
+        return
     if metric.kind is Kind.HISTOGRAM and how not in QUANTILES:
         yield f"{metric.name} is a histogram: ask for p50, p95 or p99 of it, or for {metric.name}_count"
     if metric.kind is not Kind.HISTOGRAM and how in QUANTILES:

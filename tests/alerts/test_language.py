@@ -130,6 +130,18 @@ def test_any_text_is_a_condition_or_a_refusal(text: str) -> None:
         ("cluster", "gpu_power_watts < peers(gpu_power_watts)", "a cluster has no peers"),
         ("cage", "link_up > 0 and across(cluster, count(gpu_power_watts > 9 W)) > 1", "a cluster has no peers"),
         ("cage", "link_up > across(node, across(cage, link_up))", "a cage is no part of a node's surroundings"),
+        (
+            "cluster",
+            "change(store_fill_ratio[5min]) > 5 %",
+            "store_fill_ratio is known only as it is now: it has no ch",
+        ),
+        (
+            "cluster",
+            "min(commit_age_seconds[60s]) > 5 s",
+            "commit_age_seconds is known only as it is now: it has no mi",
+        ),
+        ("deployment", "usual(baseline_speed_ratio[1d]) < 1", "baseline_speed_ratio is known only as it is now"),
+        ("node", "mean(unclean_boot[60s]) > 0.9", "unclean_boot is known only as it is now"),
         ("gpu", "differs(gpu_power_watts)", "a gpu has no members that could differ"),
         ("node", "across(cage, link_up) > 0", "a cage is no part of a node's surroundings"),
         ("node", "1 > 2", "a condition reads something"),
