@@ -259,7 +259,8 @@ def _check(words: Sequence[str]) -> int:
 
 def _silence(words: Sequence[str], options: Options) -> dict[str, Any]:
     if options.get("end") is None:
-        raise ValueError("say with --end until when, such as 2026-12-01T06:00Z or +2h")
+        until = "+180d; a year is the most" if options.get("weekly") else "+2h"
+        raise ValueError(f"say with --end until when, such as 2026-12-01T06:00Z or {until}")
     now = console.now_ms()
     given = {name: options[name] for name in MATCHERS if options.get(name) is not None}
     instants = {f"{name}_ms": _when(name, options[name], now) for name in ("start", "end") if options.get(name)}

@@ -100,7 +100,11 @@ def test_what_people_do(world: World, do: Do) -> None:
         (["dance"], "alerts dance: there is no such thing"),
         (["ack", "x"], "name it by its number"),
         (["silence", "--end", "+2h", "--weekly", "mon"], "'mon' is no weekly window: write it like"),
-        (["silence"], "say with --end until when"),
+        (["silence"], "say with --end until when, such as 2026-12-01T06:00Z or +2h\n"),
+        (
+            ["silence", "x", "--weekly", "fri 22:00-06:00"],
+            "say with --end until when, such as 2026-12-01T06:00Z or +180d; a year is the most",
+        ),
         (["set", "gpu_hot"], "say FIELD=VALUE"),
         (["set", "gpu_hot", "severity=bad"], "Rule gpu_hot: severity is info, warning or critical, not 'bad'."),
         (["enable"], "name the rule"),
@@ -137,7 +141,7 @@ def test_nobody_carries_it_out(do: Do, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_silence_of_every_week(world: World, do: Do) -> None:
     with collecting(world):
         weekly = "fri,sat 22:00-06:00"
-        assert do("silence", "backup", "--rule", "gpu_hot", "--weekly", weekly, "--end", "+60d")[0] == 0
+        assert do("silence", "backup", "--rule", "gpu_hot", "--weekly", weekly, "--end", "+180d")[0] == 0
     found = world.writer.silences()[-1]
     assert found.weekly == Weekly(("fri", "sat"), "22:00", "06:00")
     assert do("silences")[1].splitlines()[1].endswith("rule gpu_hot; fri,sat 22:00-06:00 UTC  backup")

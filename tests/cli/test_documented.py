@@ -37,6 +37,11 @@ def test_each_is_understood(arguments: list[str]) -> None:
     assert vars(parser().parse_args(joined(arguments)))["command"] == arguments[0]
 
 
+def test_silences_have_an_end() -> None:
+    silences = [found for found in documented() if found[:2] == ["alerts", "silence"]]
+    assert [vars(parser().parse_args(joined(one)))["end"] for one in silences] == ["+2h", "+180d"]
+
+
 def test_a_length_before_now_is_a_value() -> None:
     given = vars(parser().parse_args(joined(["export", "--metric", "x", "--start", "-2h", "--end", "-90s", "-o", "-"])))
     assert (given["start"], given["end"], given["output"]) == ("-2h", "-90s", "-")
