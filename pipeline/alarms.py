@@ -230,20 +230,27 @@ class Alarms:
                 self._end(where, tick, UNWATCHED, raised)
                 self.book.let_go(*where)
 
-    def awaiting(self, members: Members) -> set[int]:
-        """Numbers of alerts that something would explain which may fire in a moment: until then nobody is told."""
+    def awaiting(self, members: Members, tick: int) -> set[int]:
+        """Numbers of alerts that something would explain which may fire in a moment: until then nobody is told.
+
+        Nobody is kept waiting for what is not known any more, which stays pending for as long as that lasts, nor for
+        longer than anything takes that is waited for.
+        """
         pending = {
             where
             for where, one in self.book.standings.items()
-            if one.phase is Phase.PENDING and self._is_soon(where[0])
+            if one.phase is Phase.PENDING and one.known and self._is_soon(where[0], tick - one.seen_ms)
         }
-        if not pending or not self.open:
+        waiting = {where for where, alert in self.open.items() if abs(tick - alert.fired_ms) <= SOON_MS}
+        if not pending or not waiting:
             return set()
         found = causes(self.open.keys() | pending, self.rulebook.rules, members, self.book.standings)
-        return {self.open[where].id for where, cause in found.items() if where in self.open and cause in pending}
+        return {self.open[where].id for where, cause in found.items() if where in waiting and cause in pending}
 
-    def _is_soon(self, rule: str) -> bool:
-        return rule in self.rulebook.rules and self.rulebook.rules[rule].timing.for_ms <= SOON_MS
+    def _is_soon(self, rule: str, unseen_ms: int) -> bool:
+        """Whether a rule whose instance is pending may fire in a moment. unseen_ms: since that was last seen."""
+        known = self.rulebook.rules.get(rule)
+        return known is not None and known.timing.for_ms <= SOON_MS and abs(unseen_ms) <= self.book.hold_ms
 
     def _keep_standings(self, raised: Raised) -> None:
         """Where rules stand, of those that stand otherwise than was written last."""

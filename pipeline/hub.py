@@ -279,7 +279,7 @@ class Hub:
         alarms = self.alarms
         firing, silences = list(alarms.open.values()), list(alarms.silences.values())
         try:
-            awaiting = alarms.awaiting(self._members) if self.teller.channels else ()
+            awaiting = alarms.awaiting(self._members, tick) if self.teller.channels else ()
             spoken = self.teller.tick(
                 tick, firing, raised.alerts.values(), alarms.book.standings, silences, alarms.rulebook.rules, awaiting
             )

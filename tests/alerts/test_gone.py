@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,13 +14,14 @@ from alerts.places import PLACES, Key, Members, is_gone
 from alerts.record import Alert, RuleState, standings_json
 from alerts.rulebook import Rulebook
 from alerts.view import View
-from pipeline.alarms import UNWATCHED, WELL, Alarms
+from pipeline.alarms import SOON_MS, UNWATCHED, WELL, Alarms
 from telemetry.catalog import gpu
 from telemetry.frame import empty
 from telemetry.model import Scope
 from tests.alerts.samples import START_MS, frame, of_node
 
 KINDS = {"a": Scope.NODE, "b": Scope.NODE, "head": Scope.ENGINE, "other": Scope.ENGINE}
+NOW, HOLD_MS = START_MS, 2_500
 MEMBERS = Members({("head", "0", "K3"): "k3"}, {"a": "k3"}, KINDS, {"head": "k3", "other": "glm"})
 
 
@@ -112,17 +114,17 @@ SERVERS = {"target_state": {"head": np.array([1.0]), "a": np.array([1.0])}}
 def test_an_alert_waits_for_a_cause_that_may_fire_in_a_moment() -> None:
     alarms = Alarms(Rulebook({}))
     alarms.open = {("engine_unreachable", ("head",)): fired("engine_unreachable", ("head",), "server", 7)}
-    pending = Standing(Phase.PENDING, START_MS, START_MS)
-    assert alarms.awaiting(MEMBERS) == set()
+    pending = Standing(Phase.PENDING, START_MS, START_MS, seen_ms=NOW)
+    assert alarms.awaiting(MEMBERS, NOW) == set()
     alarms.book.by_rule = {"node_silent": {("a",): pending}}
-    assert alarms.awaiting(MEMBERS) == {7}
+    assert alarms.awaiting(MEMBERS, NOW) == {7}
     alarms.book.by_rule = {"node_silent": {("b",): pending}}
-    assert alarms.awaiting(MEMBERS) == set(), "it serves something else"
+    assert alarms.awaiting(MEMBERS, NOW) == set(), "it serves something else"
     alarms.book.by_rule = {"node_silent": {("a",): replace(pending, phase=Phase.FIRING)}}
-    assert alarms.awaiting(MEMBERS) == set(), "it fires: that is its cause, and needs no waiting"
+    assert alarms.awaiting(MEMBERS, NOW) == set(), "it fires: that is its cause, and needs no waiting"
     slow = Alarms(Rulebook({"node_silent": {"for": "121s"}}))
     slow.open, slow.book.by_rule = alarms.open, {"node_silent": {("a",): pending}}
-    assert slow.awaiting(MEMBERS) == set(), "two minutes at most"
+    assert slow.awaiting(MEMBERS, NOW) == set(), "two minutes at most"
 
 
 # What is given --------------------------------------------------------------------------------------------------------
@@ -162,3 +164,26 @@ def test_a_goodbye_of_days_ago_makes_no_boot_a_clean_one(stop_ends: int | None, 
     boots = [Span(0, 1_000_000, "one"), Span(1_000_000, None, "two")]
     stops = [Span(200_000, stop_ends, "stopped: the agent said goodbye and stopped")]
     assert unclean_boots(boots, stops, np.array([1_000_000])).tolist() == [unclean]
+
+
+@pytest.mark.parametrize(
+    ("changes", "later_ms", "waits"),
+    [
+        ({}, 0, True),
+        ({"seen_ms": NOW - HOLD_MS}, 0, True),
+        ({"seen_ms": NOW - HOLD_MS - 1}, 0, False),
+        ({"known": False}, 0, False),
+        ({"seen_ms": NOW + SOON_MS}, SOON_MS, True),
+        ({"seen_ms": NOW + SOON_MS + 1}, SOON_MS + 1, False),
+    ],
+    ids=["seen now", "not read for a moment", "gone from the page", "not known any more", "two minutes", "longer"],
+)
+def test_nobody_waits_for_what_is_not_known_any_more_or_for_ever(
+    changes: dict[str, Any], later_ms: int, waits: bool
+) -> None:
+    alarms = Alarms(Rulebook({}))
+    alert = replace(fired("engine_unreachable", ("head",), "server", 7), fired_ms=NOW)
+    alarms.open = {("engine_unreachable", ("head",)): alert}
+    pending = replace(Standing(Phase.PENDING, START_MS, START_MS, seen_ms=NOW), **changes)
+    alarms.book.by_rule = {"node_silent": {("a",): pending}}
+    assert alarms.awaiting(MEMBERS, NOW + later_ms) == ({7} if waits else set())
