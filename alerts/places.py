@@ -57,13 +57,14 @@ class Members:
     """Who belongs together. engines: (target, engine, model) → deployment; nodes: node → deployment.
 
     targets: whether a target is a node or an engine's server. servers: an engine's server → deployment of its engines,
-    also while it does not answer.
+    also while it does not answer. channels: names of those that are told of alerts; None where nobody says.
     """
 
     engines: Mapping[Key, str] = field(default_factory=dict)
     nodes: Mapping[str, str] = field(default_factory=dict)
     targets: Mapping[str, Scope] = field(default_factory=dict)
     servers: Mapping[str, str] = field(default_factory=dict)
+    channels: frozenset[str] | None = None
 
     def deployment_of(self, scope: Scope, key: Key) -> str | None:
         """The deployment of what a key of this scope names; None when it has none, or is none."""
@@ -133,7 +134,9 @@ def is_gone(place: Place, key: Key, members: Members) -> bool:
     if place.owner is Scope.DEPLOYMENT:
         names = {*members.engines.values(), *members.servers.values()}
         return bool(names) and key[0] not in names
-    if place.owner is Scope.CLUSTER or place is PLACES["channel"] or not members.targets:
+    if place is PLACES["channel"]:
+        return members.channels is not None and key[0] not in members.channels
+    if place.owner is Scope.CLUSTER or not members.targets:
         return False
     if key[0] not in members.targets:
         return True

@@ -222,12 +222,13 @@ class Alarms:
                 del self.silences[number]
 
     def _let_go_of_strangers(self, tick: int, members: Members, raised: Raised) -> None:
-        """Alerts of what is there no more: a target that the settings do not name, an engine in whose place another
-        model answers, a deployment that nothing serves."""
-        for where, alert in list(self.open.items()):
+        """Alerts of what is there no more, and what would become one: a target that the settings do not name, an engine
+        in whose place another model answers, a deployment that nothing serves, a channel that is off."""
+        for where in {**self.open, **self.book.standings}:
             rule = self.rulebook.rules.get(where[0])
-            if rule is not None and is_gone(rule.place, alert.key, members):
-                self._end(where, tick, UNWATCHED, raised)
+            if rule is not None and is_gone(rule.place, where[1], members):
+                if where in self.open:
+                    self._end(where, tick, UNWATCHED, raised)
                 self.book.let_go(*where)
 
     def awaiting(self, members: Members, tick: int) -> set[int]:

@@ -78,7 +78,8 @@ class Hub:
         self.prefills = Prefills()
         self._recorder = Recorder(self.window, self.prefills)
         self.chronicle = Chronicle()
-        self.lookout = Lookout(targets, config.interval_s * 1000)
+        on = [channel.name for channel in config.channels if channel.enabled]
+        self.lookout = Lookout(targets, config.interval_s * 1000, on)
         self.alarms = Alarms(Rulebook(config.alerts))
         self.lookout.read(self.alarms.rulebook.rules.values())
         self.teller = Teller(config.channels)

@@ -39,11 +39,12 @@ SHOWN = BREAKING | FROM_ZERO
 
 
 class Lookout:
-    """One collector's. interval_ms: between two ticks."""
+    """One collector's. interval_ms: between two ticks. channels: names of those that are on."""
 
-    def __init__(self, targets: Collection[Target], interval_ms: float) -> None:
+    def __init__(self, targets: Collection[Target], interval_ms: float, channels: Iterable[str] | None = None) -> None:
         self.givens = Givens(interval_ms)
         self.slow: Slow = {}
+        self._channels = None if channels is None else frozenset(channels)
         self._targets = {target.name: target for target in targets}
         self._kinds = {target.name: Scope.NODE if target.is_node else Scope.ENGINE for target in targets}
         self.evidence: Mapping[str, Collection[str]] = {}
@@ -135,7 +136,7 @@ class Lookout:
         self._engines = {one: name for one, name in self._engines.items() if one.target not in answered} | seen
         self._servers |= {one.target: name for one, name in seen.items()}
         engines_of: dict[Key, str] = {(one.target, one.engine, one.model): name for one, name in self._engines.items()}
-        return Members(engines_of, self._nodes(), self._kinds, self._servers)
+        return Members(engines_of, self._nodes(), self._kinds, self._servers, self._channels)
 
     def _nodes(self) -> dict[str, str]:
         """Node → deployment, by evidence."""

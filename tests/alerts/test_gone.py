@@ -22,7 +22,7 @@ from tests.alerts.samples import START_MS, frame, of_node
 
 KINDS = {"a": Scope.NODE, "b": Scope.NODE, "head": Scope.ENGINE, "other": Scope.ENGINE}
 NOW, HOLD_MS = START_MS, 2_500
-MEMBERS = Members({("head", "0", "K3"): "k3"}, {"a": "k3"}, KINDS, {"head": "k3", "other": "glm"})
+MEMBERS = Members({("head", "0", "K3"): "k3"}, {"a": "k3"}, KINDS, {"head": "k3", "other": "glm"}, frozenset({"ops"}))
 
 
 @pytest.mark.parametrize(
@@ -44,6 +44,7 @@ MEMBERS = Members({("head", "0", "K3"): "k3"}, {"a": "k3"}, KINDS, {"head": "k3"
         ("deployment", ("qwen",), True),
         ("cluster", (), False),
         ("channel", ("ops",), False),
+        ("channel", ("off",), True),
     ],
 )
 def test_what_is_gone(place: str, key: Key, gone: bool) -> None:
@@ -71,6 +72,18 @@ def test_an_alert_of_a_node_that_is_no_longer_named_ends() -> None:
     assert (alert.ended_ms, alert.ended, alert.revision) == (START_MS, UNWATCHED, 2)
     assert (alarms.open, alarms.book.standings) == ({}, {})
     assert [one.state for one in raised.standings] == [[]]
+
+
+def test_what_would_become_an_alert_of_what_is_gone_is_forgotten() -> None:
+    """Else it could come to fire for ever where it is pending, and keep others waiting for it as their cause."""
+    alarms = Alarms(Rulebook({}))
+    state = RuleState(
+        "gpu_hot", standings_json({(node, "0"): Standing(Phase.PENDING, 1, 1, seen_ms=1) for node in "ac"})
+    )
+    alarms.resume([], [state], [])
+    raised = alarms.tick(START_MS, View(empty(), members=MEMBERS), {})
+    assert list(alarms.book.standings) == [("gpu_hot", ("a", "0"))]
+    assert (raised.alerts, [one.rule for one in raised.standings]) == ({}, ["gpu_hot"])
 
 
 def test_an_alert_whose_standing_was_lost_still_ends() -> None:

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from alerts.given import CHANNEL_FAILING
+from alerts.notices import Channel
 from alerts.record import Alert
 from alerts.rulebook import Rulebook
 from pipeline.alarms import Alarms
@@ -134,6 +136,25 @@ def test_what_fires_by_a_clock_that_had_leapt_ends_by_the_right_one(node: Node) 
     node.play(right)
     (alert,) = alerts(node)
     assert times(alert) == ("gpu_hot", YEAR_S + 1, YEAR_S + 61, 61)
+
+
+@pytest.mark.parametrize("left", [(Channel("night"),), (Channel("night"), Channel("ops", enabled=False))])
+def test_a_channel_that_is_told_no_more_fails_no_more(node: Node, left: tuple[Channel, ...]) -> None:
+    """It was removed from the settings, or is switched off: nobody looks how it goes."""
+
+    async def failing(stage: Stage) -> None:
+        stage.sampler.hub.lookout.givens.tell(CHANNEL_FAILING.name, 1.0, "ops")
+        await node.ticks(1, 15, 60)
+
+    node.settings = {"channels": (Channel("ops"), Channel("night"))}
+    node.play(failing)
+    assert [times(alert) for alert in alerts(node)] == [("channel_failing", 1, 11, None)]
+    node.play(lambda _: node.ticks(16, 16, 60))
+    assert [times(alert) for alert in alerts(node)] == [("channel_failing", 1, 11, None)], "it is not known to be well"
+    node.settings = {"channels": left}
+    node.play(lambda _: node.ticks(17, 18, 60))
+    (alert,) = alerts(node)
+    assert (times(alert), alert.ended) == (("channel_failing", 1, 11, 17), "it is not watched any more")
 
 
 def test_a_collector_that_starts_anew_goes_on(node: Node) -> None:
