@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from alerts.defaults import RUNBOOK
 from alerts.message import called
 from alerts.notices import Word
 from alerts.outbox import Outgoing
@@ -21,7 +22,7 @@ VERSION = 1
 """Of the JSON; it rises when something that was there is gone, or means another thing."""
 LONGEST_TITLE = 160
 LONGEST_LINE = 600
-ALERT_PAGE, ALERTS_PAGE = "/alerts/{}", "/alerts"
+ALERT_PAGE, ALERTS_PAGE, RULE_PAGE = "/alerts/{}", "/alerts", "/alerts#rule-{}"
 TEST = "This is a test: nobody has to do anything. What fires is told here."
 ORDER = {Word.FIRING: 0, Word.STILL: 1, Word.RESOLVED: 2}
 HEADS = {Word.FIRING: "FIRING", Word.STILL: "STILL FIRING", Word.RESOLVED: "RESOLVED"}
@@ -51,9 +52,12 @@ class Context:
         return self.web.rstrip("/") + (ALERT_PAGE.format(number) if number > 0 else ALERTS_PAGE)
 
     def runbook(self, alert: Alert) -> str:
-        """Link of the rule's runbook, "" where there is none."""
+        """Link of the rule's runbook, "" where there is none. A paragraph of ours is read where the page tells it."""
         rule = (self.rules or {}).get(alert.rule)
-        return rule.runbook if rule is not None else ""
+        if rule is None:
+            return ""
+        told = self.web and rule.runbook == RUNBOOK.format(rule.name)
+        return self.web.rstrip("/") + RULE_PAGE.format(rule.name) if told else rule.runbook
 
 
 def message(wanted: Outgoing, alerts: Mapping[int, Alert], context: Context, most: int) -> Message | None:

@@ -201,6 +201,11 @@ def test_paragraphs() -> None:
         "http://hub:8050/alerts/8"
     )
     assert [one["runbook"] for one in found.payload["alerts"]] == ["https://wiki/hot"] * 2
+    ours = {HOT.rule: replace(RULES[HOT.rule], runbook=f"docs/alerts.md#{HOT.rule}")}
+    assert Context("http://hub:8050/", ours).runbook(HOT) == f"http://hub:8050/alerts#rule-{HOT.rule}"
+    assert Context("", ours).runbook(HOT) == f"docs/alerts.md#{HOT.rule}"
+    other = {HOT.rule: replace(RULES[HOT.rule], runbook="docs/alerts.md#node_silent")}
+    assert Context("http://hub:8050", other).runbook(HOT) == "docs/alerts.md#node_silent"
     assert message(replace(wanted, words=((99, Word.FIRING),)), {}, Context(), 9_000) is None
     leapt = replace(OVER, fired_ms=OVER.ended_ms + 1)  # type: ignore[operator]
     found = message(replace(wanted, words=((8, Word.RESOLVED),)), {8: leapt}, Context(), 9_000)

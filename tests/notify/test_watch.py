@@ -192,7 +192,7 @@ def test_what_a_webhook_is_told(receiver: Hook) -> None:
         "http://hub:8050/alerts",
     )
     assert first["message"] == "the cluster: nothing was committed for 11.0 s, limit 10 s"
-    assert first["runbook"] == "docs/alerts.md#collector_silent"
+    assert first["runbook"] == "http://hub:8050/alerts#rule-collector_silent"
     assert (second["word"], second["why_resolved"]) == ("resolved", "something is committed again")
     assert second["resolved"] - first["fired"] == 18_000
 
