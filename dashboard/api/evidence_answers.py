@@ -16,7 +16,9 @@ from dashboard.api.alert_answers import known
 from dashboard.api.rule_limits import rulebook_to_read
 from dashboard.sources import Sources
 from exchange.csv import line
+from exchange.table import Column
 from pipeline.alert_evidence import AROUND_MS, KIND, LATE_MS, gathered
+from telemetry import catalog
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,8 @@ def as_file(sources: Sources, file: Tables, number: int) -> dict[str, Any]:
 
 
 def rows(part: Mapping[str, Any]) -> Iterator[bytes]:
-    """A head, then a row per tick: its instant in milliseconds and as ISO 8601, and each series; unknown is empty."""
+    """A head, with units as in exports; then a row per tick: its instant in milliseconds and as ISO 8601, and each
+    series; unknown is empty."""
     yield line(("time_ms", "time", *(_name(one) for one in part["series"])))
     columns = [one["v"] for one in part["series"]]
     for place, tick in enumerate(part["t"]):
@@ -76,9 +79,11 @@ def rows(part: Mapping[str, Any]) -> Iterator[bytes]:
 
 
 def _iso(instant_ms: int) -> str:
-    return datetime.fromtimestamp(instant_ms / 1000, UTC).isoformat(timespec="milliseconds")
+    return datetime.fromtimestamp(instant_ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _name(series: Mapping[str, Any]) -> str:
     labels = {"target": series["target"], **series["labels"]}
-    return series["metric"] + "{" + ",".join(f"{name}={value}" for name, value in labels.items()) + "}"
+    metric = catalog.find(series["metric"])
+    name = series["metric"] + "{" + ",".join(f"{name}={value}" for name, value in labels.items()) + "}"
+    return Column(name, "" if metric is None else metric.unit.value).heading

@@ -10,6 +10,7 @@ import pytest
 
 from alerts.defaults import defaults
 from alerts.rule import rules
+from dashboard.api import evidence_answers
 from pipeline.alert_evidence import AROUND_MS, LATE_MS, Evidence
 from storage.records import Event
 from telemetry.catalog import gpu
@@ -97,11 +98,11 @@ def test_files_have_every_sample(world: World, web: Web) -> None:
     answer = web.client.get("/api/v1/alerts/1/evidence.csv")
     assert answer.headers["Content-Disposition"] == 'attachment; filename="alert-1.csv"'
     head, *rows = list(csv.reader(io.StringIO(answer.text)))
-    column = head.index("gpu_temperature_celsius{target=spark-02,gpu=0}")
+    column = head.index("gpu_temperature_celsius{target=spark-02,gpu=0} [celsius]")
     assert head[:2] == ["time_ms", "time"]
     assert len(rows) == 61
     assert (rows[20][0], rows[19][column], rows[20][column]) == (str(tick(20)), "60.0", "88.0")
-    assert rows[20][1] == "2026-11-30T00:53:40.000+00:00"
+    assert rows[20][1] == "2026-11-30T00:53:40.000Z"
     found = web.client.get("/api/v1/alerts/1/evidence.json")
     assert found.headers["Content-Disposition"] == 'attachment; filename="alert-1.json"'
     assert (found.json["kept"], found.json["alert"]["key"], found.json["alert"]["fired"]) == (
@@ -110,6 +111,16 @@ def test_files_have_every_sample(world: World, web: Web) -> None:
         tick(30),
     )
     assert len(found.json["evidence"]["t"]) == 61
+
+
+def test_a_file_names_units_and_what_is_no_metric_any_more() -> None:
+    series = [
+        {"metric": "rdma_transmit_bytes_total", "target": "a", "labels": {"rdma": "r0"}, "v": [None]},
+        {"metric": "formerly", "target": "a", "labels": {}, "v": [0.5]},
+    ]
+    head, row = b"".join(evidence_answers.rows({"t": [0], "series": series})).decode().splitlines()
+    assert head == 'time_ms,time,"rdma_transmit_bytes_total{target=a,rdma=r0} [bytes]",formerly{target=a}'
+    assert row == "0,1970-01-01T00:00:00.000Z,,0.5"
 
 
 def test_an_alert_of_which_nothing_is_left(world: World, web: Web) -> None:
