@@ -169,6 +169,13 @@ class WebProcess:
         """As /api/v1/latest?node=."""
         return latest_route.latest(self.sources, self.scene(), {node}, catalog.METRICS)
 
+    def reading(self, target: str, metric: str) -> list[dict[str, Any]]:
+        """Values of one metric of a node or an engine now, as /api/v1/latest?metric= has them."""
+        values: list[dict[str, Any]] = latest_route.latest(
+            self.sources, self.scene(), {target}, [metric_named(metric)]
+        )["values"]
+        return values
+
     def series(self, metric: str, *, node: str | None, start_ms: int, end_ms: int, points: int) -> dict[str, Any]:
         """As /api/v1/series; ParameterError with a sentence."""
         asked = series_route.Asked(metric_named(metric), start_ms, end_ms, points, node=node)

@@ -34,6 +34,9 @@ class Services(Protocol):
     def latest(self, *, node: str) -> Answer:
         """{values: [{metric, unit, labels, t, v, state, reason}]} of one node, ratios included, as /api/v1/latest."""
 
+    def reading(self, target: str, metric: str) -> list[Answer]:
+        """Values of one metric of a target now, each as `latest` has it."""
+
     def series(self, metric: str, *, node: str | None, start_ms: int, end_ms: int, points: int) -> Answer:
         """{metric, unit, step_ms, series: [{labels, t, v}]} or min, max, mean in place of v, as /api/v1/series."""
 

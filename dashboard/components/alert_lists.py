@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from dash import html
@@ -9,11 +10,11 @@ from dash.development.base_component import Component
 
 from alerts.together import together
 from dashboard.components import alert_forms as forms
+from dashboard.components import alert_still as still
 from dashboard.components import alert_words as words
 from dashboard.components.alert_words import Answer, instant, lasted, link, mark
 from dashboard.components.table import Content, Row, table
 from telemetry import formatting
-from telemetry.model import Unit
 
 PAST = (
     "Alert",
@@ -24,6 +25,7 @@ PAST = (
     ("Lasted", "from Since to Ended"),
     "Ended because",
 )
+DIGITS = re.compile(r"([0-9]+)")
 MOST_NAMES = 8
 """Of those that the same alert fires on."""
 WELL, THEN = "Nothing is wrong that a rule knows of.", "Nothing fired then."
@@ -36,27 +38,39 @@ def firing(
     silences: Sequence[Answer] = (),
     *,
     silent: bool = False,
+    read: still.Now = lambda _target, _metric: (),
 ) -> Component:
     """A card per cause, with what follows from it; what nobody wants to hear of last.
 
     rules: by name, for what they say to do. silences: that hold, for who does not want to hear of it. silent: nobody
-    looks any more, so that what stands here is of the past.
+    looks any more, so that what stands here is of the past. read: values of now.
     """
-    roots = [alert for alert in alerts if alert["state"] != "inhibited"]
+    grouped = groups(alerts)
     effects: dict[int, list[Answer]] = {}
     for alert in alerts:
         if alert["state"] == "inhibited":
             effects.setdefault(alert["cause"], []).append(alert)
-    if not roots:
+    if not grouped:
         return html.P(THEN if silent else WELL, className="note" if silent else "note well")
-    order = sorted(roots, key=lambda one: (one["state"] == "silenced", *_badness(one)))
     quiet = {one["id"]: one for one in silences}
     cards = []
-    for first, *others in together(order, _story):
+    for first, *others in grouped:
         rule, silence = (rules or {}).get(first["rule"]), quiet.get(first["silence"])
         follow = [effect for one in (first, *others) for effect in effects.get(one["id"], ())]
-        cards.append(card(first, follow, now_ms, rule, silence, others))
+        cards.append(card(first, follow, now_ms, rule, silence, others, read=read))
     return html.Div(cards, className="alert-cards")
+
+
+def groups(alerts: Sequence[Answer]) -> list[list[Answer]]:
+    """Causes as they share a card, the gravest first, those that nobody wants to hear of last."""
+    roots = [alert for alert in alerts if alert["state"] != "inhibited"]
+    order = sorted(roots, key=lambda one: (one["state"] == "silenced", *_badness(one)))
+    return [sorted(group, key=_thing) for group in together(order, _story)]
+
+
+def _thing(alert: Answer) -> list[tuple[int, str]]:
+    """Things by name, numbers in them as such."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in DIGITS.split(" ".join(alert["key"]))]
 
 
 def _story(alert: Answer) -> tuple[tuple[str, ...], int]:
@@ -74,9 +88,12 @@ def card(
     rule: Answer | None = None,
     silence: Answer | None = None,
     others: Sequence[Answer] = (),
+    *,
+    read: still.Now = lambda _target, _metric: (),
 ) -> Component:
     """One alert: what, where, since when, what to do first, and what can be done about it here. others: the same on
     other things (`alerts.together`)."""
+    holds = still.words(alert, effects, read)
     head = html.Div(
         [
             mark(alert["severity"]),
@@ -90,12 +107,12 @@ def card(
         className="alert-head",
     )
     parts: list[Content] = [head, words.message(alert)]
-    if doubt := words.doubt(alert, rule):
+    if doubt := words.doubt(alert, rule, holds):
         parts.append(html.P(doubt, className="note doubt"))
     parts += words.first(rule, alert)
     parts += [words.hidden(silence)] if silence is not None else []
     parts += [_others(others, now_ms)] if others else []
-    parts += [_effects(effects)] if effects else []
+    parts += [_effects(effects, is_open=bool(holds))] if effects else []
     return html.Article(
         [*parts, doing(alert, now_ms)],
         className="alert-card",
@@ -113,10 +130,26 @@ def _names(others: Sequence[Answer]) -> str:
     return shown if len(others) <= MOST_NAMES else f"{shown}, …"
 
 
-def _effects(effects: Sequence[Answer]) -> Component:
+def _effects(effects: Sequence[Answer], *, is_open: bool) -> Component:
+    """What follows from an alert; open where that itself holds no more."""
     told = "1 more alert follows from it" if len(effects) == 1 else f"{len(effects)} more alerts follow from it"
-    lines = [html.Li([link(one), ": ", one["message"]]) for one in effects]
-    return html.Details([html.Summary(told), html.Ul(lines)])
+    lines = [
+        html.Li([mark(one["severity"]), link(one), ": ", one["message"], *_holds(one, is_open)], **_severity(one))
+        for one in still.ordered(effects)
+    ]
+    if is_open:
+        return html.Div([html.P(f"{told}:", className="note"), html.Ul(lines)], className="effects")
+    return html.Details([html.Summary(told), html.Ul(lines)], className="effects")
+
+
+def _holds(effect: Answer, wanted: bool) -> list[Content]:
+    """How its condition stands now, behind the sentence of when it fired."""
+    told = words.CONDITIONS.get(effect["condition"], "")
+    return [" · ", html.Strong(told) if effect["condition"] == "holds" else told] if wanted and told else []
+
+
+def _severity(one: Answer) -> dict[str, str]:
+    return {"data-severity": one["severity"]}
 
 
 def doing(alert: Answer, now_ms: int) -> Component:
@@ -135,7 +168,7 @@ def pending(found: Sequence[Answer], now_ms: int) -> Component:
     rows = [
         Row(
             html.Span([mark(one["severity"]), one["title"]]),
-            [one["subject"], formatting.text((now_ms - one["since"]) / 1000, Unit.SECONDS), _after(one)],
+            [one["subject"], formatting.span((now_ms - one["since"]) / 1000), _after(one)],
             "pending",
         )
         for one in found
@@ -144,7 +177,7 @@ def pending(found: Sequence[Answer], now_ms: int) -> Component:
 
 
 def _after(one: Answer) -> str:
-    return formatting.text(one["fires_after_ms"] / 1000, Unit.SECONDS)
+    return formatting.span(one["fires_after_ms"] / 1000)
 
 
 def silences(found: Sequence[Answer]) -> Component:
@@ -177,7 +210,7 @@ def history(alerts: Iterable[Answer], now_ms: int) -> Component:
                 lasted(one, now_ms),
                 one["why_ended"] or "–",
             ],
-            words.LEVELS.get(one["severity"], "ok"),
+            words.LEVELS.get(one["severity"], "unknown"),
         )
         for one in alerts
     ]

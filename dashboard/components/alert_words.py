@@ -16,7 +16,7 @@ from telemetry import formatting
 from telemetry.model import Unit
 
 Answer = Mapping[str, Any]
-LEVELS = {"critical": "critical", "warning": "warning", "info": "ok"}
+LEVELS = {"critical": "critical", "warning": "warning", "info": "info"}
 STATES = {
     "firing": "fires",
     "acknowledged": "fires, acknowledged",
@@ -25,7 +25,8 @@ STATES = {
     "resolved": "over",
 }
 NOT_KNOWN = "Not known any more; it counts as going on."
-BETWEEN = "No longer beyond its limit, but not well yet"
+BEYOND = "No longer beyond its limit"
+BETWEEN = f"{BEYOND}, but not well yet"
 CONDITIONS = {
     "holds": "holds now",
     "ending": "well again, for now",
@@ -62,9 +63,10 @@ def message(alert: Answer) -> Component:
     )
 
 
-def sure(alert: Answer, rule: Answer | None = None) -> tuple[str, str]:
-    """(in a word, in a sentence): whether its condition holds now, and what the rule went without."""
-    return _now(alert), " ".join(part for part in (_why(alert, rule), read(alert["values"])) if part)
+def sure(alert: Answer, rule: Answer | None = None, still: str = "") -> tuple[str, str]:
+    """(in a word, in a sentence): whether its condition holds now, and what the rule went without. still: as `doubt`
+    has it."""
+    return _now(alert), " ".join(part for part in (_why(alert, rule, still), read(alert["values"])) if part)
 
 
 def _now(alert: Answer) -> str:
@@ -73,27 +75,38 @@ def _now(alert: Answer) -> str:
     return CONDITIONS.get(alert["condition"], "fired")
 
 
-def _why(alert: Answer, rule: Answer | None) -> str:
+def _why(alert: Answer, rule: Answer | None, still: str) -> str:
     if alert["ended"] is not None:
         return f"Ended because {alert['why_ended']}." if alert["why_ended"] else ""
-    return doubt(alert, rule)
+    return doubt(alert, rule, still)
 
 
-def doubt(alert: Answer, rule: Answer | None = None) -> str:
+def doubt(alert: Answer, rule: Answer | None = None, still: str = "") -> str:
     """Why an alert goes on though its condition is not known to hold; "" where it is, or where it is over. rule: its
-    own, None where it is gone."""
+    own, None where it is gone. still: what follows from it and holds, as `alert_still.words` has it."""
     if alert["condition"] == "unknown":
         return NOT_KNOWN
-    lasted = formatting.span(seconds_of(rule["clear_for"])) if rule is not None else ""
+    but, this = (f", but {still}.", " This alert") if still else ("", "; it")
     if alert["condition"] == "between":
-        held = f" has held for {lasted}" if rule is not None and seconds_of(rule["clear_for"]) else " holds"
-        return (
-            f"{BETWEEN}; it ends when “{rule['clear']}”{held}." if rule is not None and rule["clear"] else f"{BETWEEN}."
-        )
+        end = _clear(rule)
+        return f"{BEYOND if still else BETWEEN}{but}" + (f"{this} ends when {end}." if end else "" if still else ".")
     if alert["condition"] == "ending" and alert["ends_in_s"] is not None:
-        left = formatting.span(alert["ends_in_s"])
-        return f"Well again; it ends when that has lasted {f'{lasted} ({left} to go)' if lasted else f'{left} more'}."
-    return ""
+        return f"Well again{but}{this} ends when that has lasted {_left(alert, rule)}."
+    return f"Well again{but}" if still else ""
+
+
+def _clear(rule: Answer | None) -> str:
+    """What ends an alert, of a rule that has an end of its own."""
+    if rule is None or not rule["clear"]:
+        return ""
+    seconds = seconds_of(rule["clear_for"])
+    return f"“{rule['clear']}”" + (f" has held for {formatting.span(seconds)}" if seconds else " holds")
+
+
+def _left(alert: Answer, rule: Answer | None) -> str:
+    """For how long an alert must be well, and how much of that is to come."""
+    left = formatting.span(alert["ends_in_s"])
+    return f"{left} more" if rule is None else f"{formatting.span(seconds_of(rule['clear_for']))} ({left} to go)"
 
 
 def read(values: Sequence[Answer]) -> str:

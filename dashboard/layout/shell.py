@@ -6,8 +6,8 @@ import dash
 from dash import dcc, html
 from dash.development.base_component import Component
 
-MARKS = {"ok": "●", "idle": "●", "warning": "▲", "critical": "■", "unknown": "○", "empty": "○"}
-"""Shape of each level, so that colour is never the only sign; `age.js` uses the same."""
+MARKS = {"ok": "●", "idle": "●", "info": "◆", "warning": "▲", "critical": "■", "unknown": "○", "empty": "○"}
+"""Shape of each level and of alerts for information, so that colour is never the only sign; `age.js` uses the same."""
 MENU = (("Cluster", "/"), ("Runs", "/runs"), ("Explore", "/explore"), ("Alerts", "/alerts"), ("Status", "/status"))
 
 

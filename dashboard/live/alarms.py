@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from alerts.record import Alert, Silence, speaking
+from alerts.together import together
 from dashboard.live.cells import LEVELS, worst
 from storage.alerts import AlertFilter
 from storage.store import Store
@@ -44,6 +45,13 @@ def level_of(alert: Alert) -> str:
 
 
 def counted(alerts: Iterable[Alert]) -> dict[str, int | str]:
-    """{causes, level}: how many, and the gravest level, as a message has it."""
-    levels = [level_of(alert) for alert in alerts]
-    return {"causes": len(levels), "level": worst(levels)}
+    """{causes, level}: how many cards the page of alerts has of causes that are for more than information, and the
+    gravest level, as a message has it."""
+    grave = [alert for alert in alerts if level_of(alert) != "ok"]
+    cards = together(sorted(grave, key=lambda alert: -alert.fired_ms), _story)
+    return {"causes": len(cards), "level": worst([level_of(alert) for alert in grave])}
+
+
+def _story(alert: Alert) -> tuple[tuple[str, str, str, bool], int]:
+    """What is the same of alerts that share a card, and when each fired."""
+    return (alert.rule, alert.deployment, alert.severity, alert.acknowledged_ms is not None), alert.fired_ms

@@ -13,6 +13,7 @@ from dash.development.base_component import Component
 from alerts.given import GIVEN
 from dashboard.components import alert_evidence as kept
 from dashboard.components import alert_lists as lists
+from dashboard.components import alert_still as still
 from dashboard.components import alert_words as words
 from dashboard.components.fragment import fragment, serve
 from dashboard.components.table import Content, Row, pairs, panel, table
@@ -26,8 +27,10 @@ SLOW_MS = 15_000
 AROUND_MS = 600_000
 
 
-def body(answer: Answer | None, now_ms: int) -> tuple[list[Component], int]:
-    """What it is: (content, HTTP status)."""
+def body(
+    answer: Answer | None, now_ms: int, read: still.Now = lambda _target, _metric: ()
+) -> tuple[list[Component], int]:
+    """What it is: (content, HTTP status). read: values of now."""
     if answer is None:
         return [missing.page("There is no such alert", "It may have been given up with the samples of its time.")], 404
     alert = answer["alert"]
@@ -40,7 +43,7 @@ def body(answer: Answer | None, now_ms: int) -> tuple[list[Component], int]:
         ],
         className="page-head alert-head",
     )
-    parts: list[Content] = [words.message(alert), cells(answer, now_ms)]
+    parts: list[Content] = [words.message(alert), cells(answer, now_ms, read)]
     parts += words.first(answer["rule"], alert, whole=True)
     parts += reasons(answer)
     doing = [lists.doing(alert, now_ms)] if alert["ended"] is None else []
@@ -53,10 +56,10 @@ def body(answer: Answer | None, now_ms: int) -> tuple[list[Component], int]:
     return [now], 200
 
 
-def cells(answer: Answer, now_ms: int) -> Component:
+def cells(answer: Answer, now_ms: int, read: still.Now = lambda _target, _metric: ()) -> Component:
     """Since when, where, how sure: one glance each."""
     alert = answer["alert"]
-    short, sentence = words.sure(alert, answer["rule"])
+    short, sentence = words.sure(alert, answer["rule"], still.words(alert, answer["effects"], read))
     until: list[Content] = [" – ", words.instant(alert["ended"])] if alert["ended"] is not None else []
     since = words.instant(alert["began"])
     found = (
@@ -126,10 +129,10 @@ def times(alert: Answer, now_ms: int) -> list[tuple[str, Content]]:
 def values(alert: Answer) -> Component:
     """Each reading of the condition, as it was then."""
     rows = [
-        Row(one["label"], [one["text"], "goes without" if one["corroborates"] else "needed"], "ok")
+        Row(one["label"], [one["text"], "may be unknown" if one["corroborates"] else "must be known"], "ok")
         for one in alert["values"]
     ]
-    return table(("Reading", "Value", "The rule"), rows, "Readings")
+    return table(("Reading", "Value", "For the rule"), rows, "Readings")
 
 
 def explore(alert: Answer) -> Component | None:
@@ -166,7 +169,7 @@ def register(app: dash.Dash, services: Services) -> None:
 
     def content(number: str) -> tuple[list[Component], int]:
         answer = services.alert(number)
-        return body(answer, 0 if answer is None else answer["now"])
+        return body(answer, 0 if answer is None else answer["now"], services.reading)
 
     def rest(number: str) -> tuple[list[Component], int]:
         answer = services.alert(number)

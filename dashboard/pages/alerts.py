@@ -13,6 +13,7 @@ from dashboard.api.parameters import ParameterError
 from dashboard.components import alert_channels, alert_rules
 from dashboard.components import alert_forms as forms
 from dashboard.components import alert_lists as lists
+from dashboard.components import alert_still as still
 from dashboard.components.alert_words import instant
 from dashboard.components.fragment import fragment, serve
 from dashboard.components.table import panel
@@ -27,14 +28,14 @@ FILTERS = ("severity", "rule", "node", "start", "end", "text")
 """What the list of earlier alerts may be asked for; each stands in the page's address, too."""
 
 
-def now(answer: Answer, rules: Answer) -> list[Component]:
-    """What fires, what may, and who does not want to hear of it."""
+def now(answer: Answer, rules: Answer, read: still.Now = lambda _target, _metric: ()) -> list[Component]:
+    """What fires, what may, and who does not want to hear of it. read: values of now."""
     now_ms, going, monitor = answer["now"], answer["alerts"], answer["monitor"]
     at_ms = now_ms - ((monitor["commit_age_ms"] or 0) if monitor["silent"] else 0)
     quiet = [one for one in answer["silences"] if one["state"] != "over"]
     named = {rule["name"]: rule for rule in rules["rules"]}
     never = monitor["commit_age_ms"] is None
-    cards = [] if never else [lists.firing(going, at_ms, named, quiet, silent=monitor["silent"])]
+    cards = [] if never else [lists.firing(going, at_ms, named, quiet, silent=monitor["silent"], read=read)]
     aside = "not known" if monitor["silent"] and not going else count(going)
     parts = [panel("Firing", *silent(monitor, at_ms), *cards, aside=aside, key="firing")]
     if answer["pending"]:
@@ -57,12 +58,16 @@ def silent(monitor: Answer, since_ms: int) -> list[Component]:
 
 
 def count(going: list[Answer]) -> str:
-    """How many there are, in words."""
-    causes = sum(alert["state"] != "inhibited" for alert in going)
+    """How many cards there are, how many of them *Alerts* in the menu does not count, and how many alerts."""
     if not going:
         return "all quiet"
-    words = "1 cause" if causes == 1 else f"{causes} causes"
-    return words if causes == len(going) else f"{words}, {len(going)} alerts"
+    firsts = [first for first, *_ in lists.groups(going)]
+    words = "1 cause" if len(firsts) == 1 else f"{len(firsts)} causes"
+    quiet = sum(one["state"] == "silenced" for one in firsts)
+    light = sum(one["severity"] == "info" and one["state"] != "silenced" for one in firsts)
+    apart = [f"{count} {what}" for count, what in ((light, "for information"), (quiet, "silenced")) if count]
+    words += f" ({', '.join(apart)})" if apart else ""
+    return words if len(firsts) == len(going) else f"{words}, {len(going)} alerts"
 
 
 def over(given: Mapping[str, str], services: Services) -> tuple[list[Component], int]:
@@ -141,7 +146,7 @@ def register(app: dash.Dash, services: Services) -> None:
         return over(dict(zip(FILTERS, values, strict=True)), services)
 
     dash.register_page("alerts", path=PATH, title="Alerts · Tachograph", name="Alerts", layout=page)
-    serve(app.server, "alerts", lambda: (now(services.alerts(), services.rules()), 200))
+    serve(app.server, "alerts", lambda: (now(services.alerts(), services.rules(), services.reading), 200))
     serve(app.server, "alerts-over", earlier, *FILTERS)
     serve(app.server, "alert-channels", lambda: (told(services.channels(), services.rules()), 200))
     serve(app.server, "alert-rules", lambda: (rules(services.rules(), services.channels()), 200))

@@ -180,7 +180,7 @@ def alerts(of_node: Sequence[Answer]) -> Component:
         Row(
             html.Span([words.mark(one["severity"]), words.link(one)]),
             [words.STATES[one["state"]], words.instant(one["began"]), one["message"]],
-            words.LEVELS.get(one["severity"], "ok"),
+            words.LEVELS.get(one["severity"], "unknown"),
         )
         for one in order
     ]

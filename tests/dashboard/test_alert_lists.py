@@ -37,7 +37,8 @@ def test_a_cause_has_one_card_with_what_follows_from_it() -> None:
         NOW,
     )
     assert titles(found) == ["GPU hot 1"]
-    assert "2 more alerts follow from it GPU hot 2 : because GPU hot 3 : too" in text(found)
+    assert "2 more alerts follow from it ▲ GPU hot 2 : because ▲ GPU hot 3 : too" in text(found)
+    assert "<details" in render(found)
     one = lists.firing([alert(1), alert(2, state="inhibited", cause=1, message="because")], NOW)
     assert "1 more alert follows from it" in text(one)
 
@@ -66,6 +67,9 @@ def test_the_same_alert_on_one_thing_after_another_has_one_card() -> None:
     assert "GPU hot 12 :" in told
     assert "1 more alert follows from it" in told, "also from one of the others"
     assert "and on 2 more: n2, n3" in text(lists.firing(many[:3], NOW))
+    later = [alert(number, subject=f"n{number}", fired=NOW - 9000 + number) for number in (1, 2, 10)]
+    assert "GPU hot 1 warning" in text(lists.firing(later, NOW)), "by name, whichever fired last"
+    assert "and on 2 more: n2, n10" in text(lists.firing(later, NOW))
     apart = [many[0], many[1], alert(3, fired=NOW - 61_001)]
     acknowledged = [*many[:2], alert(3, fired=NOW - 3000, state="acknowledged", acknowledged=NOW)]
     for few in (many[:2], apart, acknowledged):
@@ -75,6 +79,15 @@ def test_the_same_alert_on_one_thing_after_another_has_one_card() -> None:
 def test_a_broken_silence_says_so() -> None:
     found = text(lists.silences([{**SILENCE, "state": "broken", "problem": "“from” is no time"}]))
     assert "number 3 is broken: “from” is no time" in found
+
+
+def test_information_has_a_mark_of_its_own() -> None:
+    card = lists.firing([alert(1, severity="info")], NOW)
+    assert text(card).startswith("◆ GPU hot 1")
+    past = lists.history([alert(1, severity="info", ended=NOW)], NOW)
+    assert rows(past)[1][0] == "◆ GPU hot 1"
+    assert [attribute(row, "data-level") for row in walk(past) if row.to_plotly_json()["type"] == "Tr"][1:] == ["info"]
+    assert text(alert_rules.rule({**RULE, "severity": "info"})).startswith("◆ GPU hot info")
 
 
 def test_nothing_fires() -> None:
@@ -97,6 +110,11 @@ def test_alerts_are_counted_by_cause() -> None:
     assert page.count([alert(1)]) == "1 cause"
     assert page.count([alert(1), alert(2)]) == "2 causes"
     assert page.count([alert(1), alert(2, state="inhibited", cause=1)]) == "1 cause, 2 alerts"
+    many = [alert(number, severity="info", fired=NOW - number) for number in range(1, 5)]
+    assert page.count(many) == "1 cause (1 for information), 4 alerts", "as many as cards"
+    assert page.count([alert(1), alert(2, severity="info", state="silenced")]) == "2 causes (1 silenced)"
+    mixed = [alert(1, severity="info"), alert(2, severity="critical", state="silenced")]
+    assert page.count(mixed) == "2 causes (1 for information, 1 silenced)"
 
 
 def test_a_card_says_since_when_and_how_it_stands() -> None:
@@ -155,9 +173,11 @@ def test_what_may_come_to_fire() -> None:
     assert rows(lists.pending([{**one, "fires_after_ms": 60_000}], NOW))[1] == [
         "■ GPU too hot",
         "spark-02, GPU 0",
-        "40.0 s",
+        "40 s",
         "1m 0s",
     ]
+    short = {**one, "since": NOW - 93, "fires_after_ms": 5_000}
+    assert rows(lists.pending([short], NOW))[1][2:] == ["0 s", "5 s"], "whole seconds: it counts"
 
 
 def test_a_card_says_what_to_do_first_and_who_does_not_want_to_hear_of_it() -> None:

@@ -110,8 +110,8 @@ def test_an_alerts_own_page_has_what_is_kept_with_it() -> None:
         "driver version 580.1",
     ):
         assert part in words
-    assert ["GPU power", "20 W", "needed"] in rows(content)
-    assert ["cap", "–", "goes without"] in rows(content)
+    assert ["GPU power", "20 W", "must be known"] in rows(content)
+    assert ["cap", "–", "may be unknown"] in rows(content)
     assert [row[1:] for row in rows(content) if row[1:2] in (["spark-01"], ["spark-02"])] == [
         ["spark-01", "not read", "GPU power: N/A , until"],
         ["spark-01", "kernel xid", "Xid 79"],

@@ -47,8 +47,8 @@ def test_what_fires_by_cause(web: Web) -> None:
     assert re.findall(r'<h3><a[^>]*href="(/alerts/\d)"', html) == ["/alerts/1", "/alerts/3", "/alerts/5"]
     assert re.findall(r'data-state="(\w+)"', html) == ["firing", "acknowledged", "silenced"]
     told = words(html)
-    assert told.startswith("Firing 3 causes, 4 alerts ■ node_silent critical")
-    assert "1 more alert follows from it gpu_hot : gpu_hot 2" in told
+    assert told.startswith("Firing 3 causes (1 silenced), 4 alerts ■ node_silent critical")
+    assert "1 more alert follows from it ▲ gpu_hot : gpu_hot 2" in told
     assert "acknowledged by ann," in told
     assert "Pending Rule Where For Fires after ■ GPU too hot spark-02, GPU 0" in told
     assert "node spark-03 active" in told
@@ -120,7 +120,7 @@ def test_a_silent_collector_leaves_what_was_known_then(world: World, web: Web) -
     world.now += 30_000
     html = fragment(web, "alerts")
     told = words(html)
-    assert told.startswith("Firing 3 causes, 4 alerts Nobody has evaluated rules since")
+    assert told.startswith("Firing 3 causes (1 silenced), 4 alerts Nobody has evaluated rules since")
     assert f'since <time data-instant="{world.now - 30_000}"' in html
     assert re.findall(r"for (\S+ \S+) , since", told) == re.findall(r"for (\S+ \S+) , since", before)
 

@@ -64,7 +64,7 @@ STORIES: list[tuple[str, list[Alert], tuple[str, str, str | None], tuple[int, st
         [
             HOT,
             replace(HOT, id=2, key=("spark-04", "0"), began_ms=tick(-200)),
-            replace(HOT, id=3, key=("spark-01", "0"), title="NIC hot", began_ms=tick(5)),
+            replace(HOT, id=3, rule="nic_hot", key=("spark-01", "0"), title="NIC hot", began_ms=tick(5)),
         ],
         ("warning", "Serving Kimi-K3 on 4 nodes; spark-04 and spark-02: GPU hot, for 4 min · 1 more alert", "spark-04"),
         (3, "warning"),
@@ -73,8 +73,8 @@ STORIES: list[tuple[str, list[Alert], tuple[str, str, str | None], tuple[int, st
         "each alert of others is counted, also two of one node",
         [
             HOT,
-            replace(HOT, id=2, key=("spark-01", "0"), title="NIC hot", began_ms=tick(11)),
-            replace(HOT, id=3, key=("spark-01", "0"), title="Straggler", began_ms=tick(12)),
+            replace(HOT, id=2, rule="nic_hot", key=("spark-01", "0"), title="NIC hot", began_ms=tick(11)),
+            replace(HOT, id=3, rule="straggler", key=("spark-01", "0"), title="Straggler", began_ms=tick(12)),
         ],
         ("warning", "Serving Kimi-K3 on 4 nodes; spark-02: GPU hot, for 1 min · 2 more alerts", "spark-02"),
         (3, "warning"),
@@ -98,7 +98,30 @@ STORIES: list[tuple[str, list[Alert], tuple[str, str, str | None], tuple[int, st
         (1, "warning"),
     ),
     ("what is over is well", [replace(HOT, ended_ms=tick(50))], WELL, (0, "ok")),
-    ("for information alone", [replace(HOT, severity="info")], WELL, (1, "ok")),
+    ("for information alone", [replace(HOT, severity="info")], WELL, (0, "ok")),
+    (
+        "what shares a card counts once",
+        [replace(HOT, id=at, key=(f"spark-0{at}", "0"), fired_ms=tick(10 + at)) for at in range(1, 5)],
+        (
+            "warning",
+            "Serving Kimi-K3 on 4 nodes; spark-01, spark-02 and 2 more: GPU hot, for 1 min",
+            "spark-01",
+        ),
+        (1, "warning"),
+    ),
+    (
+        "one that was seen has a card of its own",
+        [
+            replace(HOT, id=at, key=(f"spark-0{at}", "0"), acknowledged_ms=tick(30) if at == 1 else None)
+            for at in range(1, 5)
+        ],
+        (
+            "warning",
+            "Serving Kimi-K3 on 4 nodes; spark-01, spark-02 and 2 more: GPU hot, for 1 min",
+            "spark-01",
+        ),
+        (2, "warning"),
+    ),
     (
         "of the whole cluster",
         [replace(HOT, key=(), place="cluster", title="The monitor misses ticks")],
