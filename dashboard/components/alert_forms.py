@@ -19,7 +19,7 @@ REPLAY = (
 )
 """Asks `assets/runs/replay.js` about the form as it stands, saved or not."""
 SEVERITIES = ("info", "warning", "critical")
-RULE_FIELDS = (("when", "Wrong when"), ("for", "For"), ("clear", "Over when"), ("clear_for", "For"))
+RULE_FIELDS = (("when", "Wrong when"), ("for", "Wrong for"), ("clear", "Over when"), ("clear_for", "Well for"))
 
 
 def form(
@@ -160,9 +160,9 @@ def create() -> Raw:
         choice("table.place", "Of each", [(name, name) for name in PLACES], "gpu"),
         choice("table.severity", "Severity", [(name, name) for name in SEVERITIES], "warning"),
         _wide("table.when", "Wrong when", "", EXAMPLE),
-        entry("table.for", "For", "", "0s"),
+        entry("table.for", "Wrong for", "", "0s"),
         _wide("table.clear", "Over when", "", "where nothing stands here: that it does not hold"),
-        entry("table.clear_for", "For", "", "0s"),
+        entry("table.clear_for", "Well for", "", "0s"),
         entry("table.channels", "Told", "", "every channel", "names"),
         _wide("table.message", "Sentence", "", "made of what was read"),
         _wide("table.text", "What it means, and what to do first", ""),

@@ -13,6 +13,8 @@ from dashboard.components.alert_words import Answer, first, instant, mark
 from dashboard.components.table import Row, pairs, table
 
 ORIGINS = {"default": "as delivered", "file": "from tachograph.toml", "page": "changed here"}
+OWN = "own"
+"""Of a rule that nobody delivered: people wrote it into their settings."""
 MOST_CHANGES = 200
 NOTHING_SAID = "–"
 
@@ -25,13 +27,18 @@ def rules(found: Sequence[Answer], channels: Sequence[str] = ()) -> Component:
 def rule(one: Answer, channels: Sequence[str] = ()) -> Component:
     """A rule: what it says, where each of its values comes from, and how to change it."""
     origins = one["origins"]
-    changed = [name for name, origin in origins.items() if origin != "default"]
-    mine = bool(origins) and set(origins.values()) == {"page"}
-    chips = [html.Span(one["severity"], className="chip")]
-    chips += [] if one["enabled"] else [html.Span("off", className="chip")]
-    chips += [html.Span("made here" if mine else "changed", className="chip")] if changed else []
+    made = made_by(origins)
+    changed = [name for name, origin in origins.items() if origin not in ("default", "file" if made == OWN else "")]
+    mine = made == "made here"
+    tags = [
+        *([] if one["enabled"] else ["off"]),
+        *([made] if made else []),
+        *(["changed"] if changed and not mine else []),
+    ]
+    chips = [html.Span(word, className="chip") for word in (one["severity"], *tags)]
     summary = html.Summary([mark(one["severity"] if one["enabled"] else ""), html.Span(one["title"]), *chips])
     where = [] if mine else [(name, ORIGINS.get(origins[name], origins[name])) for name in changed]
+    where += [("Written in", "tachograph.toml")] if made == OWN else []
     back = [forms.reset(one, mine=mine)] if "page" in origins.values() else []
     return html.Details(
         [
@@ -46,6 +53,14 @@ def rule(one: Answer, channels: Sequence[str] = ()) -> Component:
         className="rule",
         **{"data-rule": one["name"], "data-key": one["name"]},
     )
+
+
+def made_by(origins: Mapping[str, str]) -> str:
+    """Who made a rule: "own" in the settings, "made here", "" where it was delivered. origins: of its fields."""
+    found = set(origins.values())
+    if not found or "default" in found:
+        return ""
+    return OWN if "file" in found else "made here"
 
 
 def told(named: Sequence[str], channels: Sequence[str]) -> str:

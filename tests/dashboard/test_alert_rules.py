@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -65,6 +66,24 @@ def test_a_rule_that_was_made_here_can_be_deleted() -> None:
     assert "made here" in text(found)
     assert "for changed here" not in text(found)
     assert ">Delete</button>" in render(found)
+
+
+def test_a_rule_of_ones_own_from_the_settings_is_not_a_changed_one() -> None:
+    found = alert_rules.rule({**RULE, "name": "fan_gone", "origins": {"for": "file", "when": "file"}})
+    assert text(found).startswith("▲ GPU hot warning own ")
+    assert "changed" not in text(found)
+    assert "Written in tachograph.toml" in text(found)
+    changed = alert_rules.rule({**RULE, "name": "fan_gone", "origins": {"for": "page", "when": "file"}})
+    assert text(changed).startswith("▲ GPU hot warning own changed ")
+    assert "for changed here Written in tachograph.toml" in text(changed)
+    assert "Take back changes" in render(changed)
+
+
+def test_no_two_fields_of_a_form_have_one_name() -> None:
+    for form in (alert_forms.create(), alert_forms.edit(RULE)):
+        names = re.findall(r'<span class="label">([^<]*)</span>', render(form))
+        assert len(names) == len(set(names)), names
+        assert {"Wrong for", "Well for"} <= set(names)
 
 
 def test_a_rule_of_which_nothing_can_be_known_says_why() -> None:
