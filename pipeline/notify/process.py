@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from alerts.rule import Rule
-from alerts.rulebook import Rulebook
 from pipeline.notify.destination import Heartbeat, NotifyConfig
 from pipeline.notify.direct import Direct
 from pipeline.notify.errors import UndeliveredError
+from pipeline.notify.rules import Rules
 from pipeline.notify.sender import Sender
 from pipeline.notify.transport import Transport
 from pipeline.notify.watch import Look, Watch
@@ -93,10 +93,7 @@ def _opened(url: str, stop: threading.Event) -> Store | None:
 
 
 def _deliver(config: NotifyConfig, store: Store, stop: threading.Event) -> None:
-    def rules() -> Mapping[str, Rule]:
-        return Rulebook(config.alerts, store.rule_changes()).rules
-
-    transport = Transport()
+    rules, transport = Rules(config.alerts, store), Transport()
     sender = Sender(store, config.destinations, transport.deliver, rules, config.web)
     beat = _beating(config.heartbeat, store, transport)
     jobs: list[tuple[float, Callable[[], object]]] = [
