@@ -9,7 +9,7 @@ import numpy as np
 
 from pipeline.deployments import EngineId
 from pipeline.slide import Slide
-from pipeline.sums import UNKNOWN, Part, Speeds, largest, mean, stands, total
+from pipeline.sums import UNKNOWN, Part, Speeds, largest
 from pipeline.window import Window
 from telemetry import ratios
 from telemetry.catalog import cluster, engine, gpu
@@ -110,6 +110,7 @@ class ClusterSums:
 
     def __init__(self, series: tuple[Series, ...]) -> None:
         self.series = series
+        self._every = Part(series, lambda _: True)
         self._power = Part(series, lambda one: one.metric == gpu.GPU_POWER.name)
         self._use = Part(series, lambda one: one.metric == gpu.GPU_UTILIZATION.name)
         self._speeds = Speeds(series, ((INTERCONNECT_TRANSMIT, _all), *((ratio, _cage) for ratio in FABRIC)))
@@ -117,10 +118,10 @@ class ClusterSums:
 
     def row(self, frame: Frame, tick: int) -> RecordedRow:
         """From a frame of these series."""
-        sent, *busy = self._speeds.at(frame, WINDOW_MS) if stands(frame, tick) else ((), ())
+        sent, *busy = self._speeds.at(frame, WINDOW_MS) if self._every.stands(frame, tick) else ((), ())
         values = (
-            total(self._power.of(frame), tick),
-            mean(self._use.of(frame), tick),
+            self._power.total(frame, tick),
+            self._use.mean(frame, tick),
             largest(sent),
             largest(map(largest, busy)),
         )
@@ -135,16 +136,18 @@ class DeploymentSums:
     def __init__(self, name: str, series: tuple[Series, ...], engines: frozenset[EngineId]) -> None:
         self.series, self.engines = series, engines
         self._own = Part(series, lambda one: engine_of(one) in engines)
-        self._running = Part(self._own.series, lambda one: one.metric == engine.REQUESTS_RUNNING.name)
-        self._speeds = Speeds(self._own.series, ((DECODE_TPS, _all),))
+        self._running = Part(
+            series, lambda one: engine_of(one) in engines and one.metric == engine.REQUESTS_RUNNING.name
+        )
+        self._speeds = Speeds(series, ((DECODE_TPS, _all),), lambda one: engine_of(one) in engines)
         self._target = cluster.DEPLOYMENT_PREFIX + name
         self._row = _series(self._target, DEPLOYMENT)
 
     def row(self, frame: Frame, tick: int, prefilled: tuple[float, float]) -> RecordedRow:
         """From a frame of these series. prefilled: tokens and seconds so far."""
-        own = self._own.of(frame)
-        decode = [largest(self._speeds.at(own, over)[0]) if stands(own, tick) else UNKNOWN for over in DECODED_OVER_MS]
-        values = (*decode, total(self._running.of(own), tick), *prefilled)
+        stands = self._own.stands(frame, tick)
+        decode = [largest(self._speeds.at(frame, over)[0]) if stands else UNKNOWN for over in DECODED_OVER_MS]
+        values = (*decode, self._running.total(frame, tick), *prefilled)
         return RecordedRow(self._target, self._row, np.array(values, dtype=np.float64))
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from alerts.newest import now, recent
 from telemetry import latest, ratios
 from telemetry.fleet import fold
-from telemetry.frame import Floats, Frame, Ints
+from telemetry.frame import Floats, Frame
 from telemetry.model import Fold, Ratio, Series
 
 UNKNOWN = float("nan")
@@ -34,50 +34,63 @@ class Part:
         every = (frame.values[rows], frame.at_ms[rows], frame.breaks[rows], frame.gap_ms[rows])
         return Frame(frame.ticks, self.series, *every)
 
+    def stands(self, frame: Frame, tick: int) -> bool:
+        """Whether their newest values hold at this tick: no gap lies between."""
+        if not len(frame.ticks) or not len(self._rows):
+            return False
+        return bool(tick == frame.ticks[-1] or tick - frame.ticks[-1] <= np.min(frame.gap_ms[self._rows]))
+
+    def total(self, frame: Frame, tick: int) -> float:
+        """Sum of all at this tick, as `ratios.total` has it: unknown while one that was there lately is."""
+        if not self.stands(frame, tick):
+            return UNKNOWN
+        values = self._now(frame)
+        unknown = np.isnan(values)
+        if unknown.any() and bool((unknown & recent(self.of(frame))).any()):
+            return UNKNOWN
+        if unknown.all():
+            return UNKNOWN
+        return float(np.add.reduceat(np.where(unknown, 0.0, values), (0,))[0])  # which rounds like sums of groups
+
+    def mean(self, frame: Frame, tick: int) -> float:
+        """Mean of those that are known at this tick."""
+        if not self.stands(frame, tick):
+            return UNKNOWN
+        return float(fold(self._now(frame)[:, np.newaxis], Fold.MEAN)[0])
+
+    def _now(self, frame: Frame) -> Floats:
+        """The value of each."""
+        if np.isnan(frame.at_ms[self._rows, -1]).any():
+            return now(self.of(frame))
+        return np.asarray(frame.values[self._rows, -1])
+
 
 class Speeds:
     """Counters per second, of several ratios over the same window, by the groups of each."""
 
-    def __init__(self, series: Sequence[Series], asked: Sequence[tuple[Ratio, ratios.Key]]) -> None:
+    def __init__(
+        self,
+        series: Sequence[Series],
+        asked: Sequence[tuple[Ratio, ratios.Key]],
+        wanted: Callable[[Series], bool] = lambda _: True,
+    ) -> None:
         names = frozenset[str]().union(*(ratios.stored_names(ratio) for ratio, _ in asked))
-        self._asked, self._part = asked, Part(series, lambda one: one.metric in names)
+
+        def mine(one: Series) -> bool:
+            return one.metric in names and wanted(one)
+
+        self._asked, self._part, self._steady = asked, Part(series, mine), latest.Steady(series, mine)
         self._rates = [latest.Rates(ratio, self._part.series, key) for ratio, key in asked]
 
     def at(self, frame: Frame, window_ms: float) -> list[list[float]]:
         """Of each ratio what its groups have at the last tick."""
-        part = self._part.of(frame)
-        gained = latest.regular_increase(part, window_ms)
+        gained = self._steady.increase(frame, window_ms)
         if gained is None:
+            part = self._part.of(frame)
             return [[*latest.ratio(ratio, part, key, window_ms).values()] for ratio, key in self._asked]
         return [rates.of(gained[rates.rows], window_ms).tolist() for rates in self._rates]
 
 
-def stands(frame: Frame, tick: int) -> bool:
-    """Whether the newest values hold at this tick: no gap lies between."""
-    ticks: Ints = frame.ticks
-    return bool(len(ticks) and len(frame.series)) and not tick - ticks[-1] > np.min(frame.gap_ms)
-
-
-def total(part: Frame, tick: int) -> float:
-    """Sum of all series at this tick, as `ratios.total` has it: unknown while one that was there lately is."""
-    if not stands(part, tick):
-        return UNKNOWN
-    values = now(part)
-    unknown = np.isnan(values)
-    if unknown.any() and bool((unknown & recent(part)).any()):
-        return UNKNOWN
-    return _last(ratios.total(values[:, np.newaxis], part.ticks[-1:].astype(np.float64)))
-
-
-def mean(part: Frame, tick: int) -> float:
-    """Mean of those series that are known at this tick."""
-    return _last(fold(now(part)[:, np.newaxis], Fold.MEAN)) if stands(part, tick) else UNKNOWN
-
-
-def _last(values: Floats) -> float:
-    return float(values[-1])
-
-
 def largest(values: Iterable[float]) -> float:
     """The largest of what is known, unknown when nothing is."""
-    return max((value for value in values if not np.isnan(value)), default=UNKNOWN)
+    return max((value for value in values if value == value), default=UNKNOWN)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ from telemetry.counters import NOMINAL_PER_GAP
 from telemetry.frame import Bools, Floats, Frame
 from telemetry.model import Kind, Metric, Ratio, Series
 
+Places = npt.NDArray[np.intp]
 SHORTEST_MS = 5_000.0
 """Of a young history a window is as long as what there is, but no shorter than this."""
 
@@ -102,33 +103,77 @@ def regular_increase(frame: Frame, window_ms: float) -> Floats | None:
     """
     if not len(frame.series) or len(frame.ticks) < 2:
         return None
-    start = frame.at_ms[:, -1] - window_ms
-    left = np.sum(frame.at_ms <= start[:, np.newaxis], axis=1) - 1
-    if np.isnan(start).any() or (left < 0).any() or (window_ms < frame.gap_ms / NOMINAL_PER_GAP).any():
+    left = _begins(frame.at_ms, frame.gap_ms, window_ms)
+    if left is None:
         return None
     low = int(np.min(left))
-    if not _regular(frame, low):
+    values = frame.values[:, low:]
+    if np.isnan(values).any() or frame.breaks[:, low + 1 :].any() or not _is_steady(frame.at_ms, frame.gap_ms, low):
         return None
-    return _interpolated(frame.at_ms[:, low:], frame.values[:, low:], start, left - low)
+    rows = np.arange(len(left))
+    return _interpolated(frame.at_ms[:, low:], values, frame.at_ms[:, -1] - window_ms, left - low, rows)
 
 
-def _regular(frame: Frame, low: int) -> bool:
-    """Whether every row has a sample at every tick from column `low` on, with neither gap nor restart between them.
+def _begins(at_ms: Floats, gap_ms: Floats, window_ms: float) -> Places | None:
+    """Column at or before the start of the window that ends with the last one: int[row]. None where a row has none, or
+    is read too rarely for the window."""
+    start = at_ms[:, -1] - window_ms
+    left: Places = np.sum(at_ms <= start[:, np.newaxis], axis=1) - 1
+    if np.isnan(start).any() or (left < 0).any() or (window_ms < gap_ms / NOMINAL_PER_GAP).any():
+        return None
+    return left
+
+
+def _is_steady(at_ms: Floats, gap_ms: Floats, low: int) -> bool:
+    """Whether every row was read at every tick from column `low` on, without a gap between.
 
     Nothing may be missing before that either: a place in a row is counted from its beginning.
     """
-    apart = np.diff(frame.at_ms[:, low:], axis=1)
-    usual = (apart > 0) & (apart <= frame.gap_ms[:, np.newaxis])
-    whole = not np.isnan(frame.values[:, low:]).any() and not np.isnan(frame.at_ms[:, :low]).any()
-    return bool(usual.all() and whole and not frame.breaks[:, low + 1 :].any())
+    apart = np.diff(at_ms[:, low:], axis=1)
+    usual = (apart > 0) & (apart <= gap_ms[:, np.newaxis])
+    return bool(usual.all() and not np.isnan(at_ms[:, :low]).any())
 
 
-def _interpolated(at_ms: Floats, values: Floats, start: Floats, left: np.typing.NDArray[np.intp]) -> Floats:
-    rows = np.arange(len(left))
+def _interpolated(at_ms: Floats, values: Floats, start: Floats, left: Places, of: Places) -> Floats:
+    """Last value less that at the start, of each row. of: int[row], the row of the instants, starts and columns left of
+    them."""
+    clocks, rows = np.arange(len(left)), np.arange(len(of))
     right = np.minimum(left + 1, values.shape[1] - 1)
-    width = np.maximum(at_ms[rows, right] - at_ms[rows, left], 1e-9)
-    share = (start - at_ms[rows, left]) / width
-    return np.asarray(values[:, -1] - values[rows, left] - (values[rows, right] - values[rows, left]) * share)
+    width = np.maximum(at_ms[clocks, right] - at_ms[clocks, left], 1e-9)
+    share = (start - at_ms[clocks, left]) / width
+    below, above = values[rows, left[of]], values[rows, right[of]]
+    return np.asarray(values[:, -1] - below - (above - below) * share[of])
+
+
+class Steady:
+    """Counters of frames with the same series, in which a target's series are all read together: what is asked of their
+    instants is asked once for each target.
+
+    rows: int[row], of the counters in such a frame.
+    """
+
+    def __init__(self, series: Sequence[Series], wanted: Callable[[Series], bool]) -> None:
+        self.rows: Places = np.array([row for row, one in enumerate(series) if wanted(one)], dtype=np.intp)
+        numbers: dict[str, int] = {}
+        of = [numbers.setdefault(series[row].target, len(numbers)) for row in self.rows.tolist()]
+        self._of: Places = np.array(of, dtype=np.intp)
+        self._first: Places = self.rows[np.unique(self._of, return_index=True)[1]]
+
+    def increase(self, frame: Frame, window_ms: float) -> Floats | None:
+        """`regular_increase` of these rows."""
+        if not len(self.rows) or len(frame.ticks) < 2:
+            return None
+        at_ms, gap_ms = frame.at_ms[self._first], frame.gap_ms[self._first]
+        left = _begins(at_ms, gap_ms, window_ms)
+        if left is None:
+            return None
+        low = int(np.min(left))
+        values = frame.values[:, low:][self.rows]
+        if np.isnan(values).any() or not _is_steady(at_ms, gap_ms, low):
+            return None
+        if frame.breaks[:, low + 1 :].any() and frame.breaks[:, low + 1 :][self.rows].any():
+            return None
+        return _interpolated(at_ms[:, low:], values, at_ms[:, -1] - window_ms, left - low, self._of)
 
 
 class Rates:
@@ -142,10 +187,10 @@ class Rates:
         assert ratios.is_per_second(wanted), "others have two sides, or other windows"
         self._wanted, names = wanted, ratios.stored_names(wanted)
         rows = [row for row, one in enumerate(series) if one.metric in names]
-        self.rows: npt.NDArray[np.intp] = np.array(rows, dtype=np.intp)
+        self.rows: Places = np.array(rows, dtype=np.intp)
         numbers: dict[Hashable, int] = {}
         group = [numbers.setdefault(key(series[row]), len(numbers)) for row in rows]
-        self._group: npt.NDArray[np.intp] = np.array(group, dtype=np.intp)
+        self._group: Places = np.array(group, dtype=np.intp)
         offered: dict[tuple[int, str], set[str]] = {}
         for row, number in zip(rows, group, strict=True):
             offered.setdefault((number, series[row].target), set()).add(series[row].metric)

@@ -101,3 +101,79 @@ def test_rates_of_many_groups_are_those_of_one_ratio() -> None:
 def test_rates_of_quotients_are_refused() -> None:
     with pytest.raises(AssertionError):
         latest.Rates(ACCEPTED_LENGTH, (), lambda _: ())
+
+
+def disturbed(what: str) -> Frame:
+    """Two targets of three series each over twelve seconds, to one of which something happened."""
+    names = sorted(ratios.stored_names(INTERCONNECT_TRANSMIT))
+    rows: dict[Series, list[float | None]] = {
+        series(name, target, cage="p0"): [factor * second for second in range(12)]
+        for factor, (target, name) in enumerate(
+            [(one, two) for one in ("a", "b") for two in (*names, "gpu_power_watts")]
+        )
+    }
+    frame = table(rows)
+    frame.at_ms[3:] += 7.0
+    match what:
+        case "a value is missing":
+            frame.values[4, 9] = np.nan
+        case "one of a series that is not asked for is missing":
+            frame.values[2, 9] = np.nan
+        case "it began anew":
+            frame.breaks[4, 9] = True
+        case "it began anew before the window":
+            frame.breaks[4, 1] = True
+        case "another began anew":
+            frame.breaks[2, 9] = True
+        case "a gap":
+            frame.at_ms[3:, 9:] += 5000.0
+        case "the clock was set back":
+            frame.at_ms[3:, 9:] -= 5000.0
+        case "not read":
+            frame.at_ms[3:, 9] = frame.values[3:, 9] = np.nan
+        case "not read before the window":
+            frame.at_ms[3:, 0] = frame.values[3:, 0] = np.nan
+        case "not read at last":
+            frame.at_ms[3:, -1] = frame.values[3:, -1] = np.nan
+        case "read rarely":
+            frame.gap_ms[3:] = 30_000.0
+    return frame
+
+
+WHOLE = {"nothing", "one of a series that is not asked for is missing", "it began anew before the window"}
+WHOLE |= {"another began anew"}
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        *sorted(WHOLE),
+        "a value is missing",
+        "it began anew",
+        "a gap",
+        "the clock was set back",
+        "not read",
+        "not read before the window",
+        "not read at last",
+        "read rarely",
+    ],
+)
+def test_counters_of_targets_that_are_read_together_are_those_of_each_row(what: str) -> None:
+    frame, names = disturbed(what), ratios.stored_names(INTERCONNECT_TRANSMIT)
+    steady = latest.Steady(frame.series, lambda one: one.metric in names)
+    assert steady.rows.tolist() == [0, 1, 3, 4]
+    for window_ms in (10_000.0, 4300.0, 20_000.0):
+        found = steady.increase(frame, window_ms)
+        expected = latest.regular_increase(frame.take([0, 1, 3, 4]), window_ms)
+        assert (found is None) == (expected is None)
+        if found is not None and expected is not None:
+            np.testing.assert_array_equal(found, expected)
+    assert (steady.increase(frame, 9000.0) is not None) == (what in WHOLE)
+
+
+def test_nothing_gains_nothing() -> None:
+    frame = disturbed("nothing")
+    steady = latest.Steady(frame.series, lambda _: True)
+    assert latest.Steady(frame.series, lambda _: False).increase(frame, 1000.0) is None
+    for columns in (0, 1):
+        assert steady.increase(frame.between(0, frame.ticks[columns] - 1), 1000.0) is None
