@@ -42,6 +42,11 @@ PURE: list[tuple[str, Any]] = [
     ("m.reachOf({ fired: 10, ended: 10 }, [0, 100], 50, 200)", [70, 71]),
     ("m.reachOf({ fired: -10, ended: -1 }, [0, 100], 50, 200)", None),
     ("m.reachOf({ fired: 101, ended: null }, [0, 100], 50, 200)", None),
+    ("m.concerns({ values: [{ metric: 'channel_failing' }] })", False),
+    ("m.concerns({ values: [{ metric: 'store_fill_ratio' }] })", False),
+    ("m.concerns({ values: [{ metric: 'ticks_missed_ratio' }] })", True),
+    ("m.concerns({ values: [{ metric: 'channel_failing' }, { metric: 'gpu_power_watts' }] })", True),
+    ("m.concerns({ values: [] })", True),
 ]
 
 

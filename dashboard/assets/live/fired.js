@@ -1,5 +1,5 @@
 // What rules say on the live plots: dashed lines where they begin to hold, grounds while an alert fired that read what a
-// plot shows, and a bar on the time axis while any fired. On a canvas above the plots, because a shape of Plotly's would
+// plot shows, and a bar on the time axis while any of the cluster, its nodes or engines fired. On a canvas above the plots, because a shape of Plotly's would
 // cost a layout on every redraw.
 
 import { firedOn } from "../explore/limits.js";
@@ -18,6 +18,14 @@ export function reachOf({ fired, ended }, [start, end], left, wide) {
   if (until < start || fired > end) return null;
   const from = Math.max(x(fired), left);
   return [from, Math.max(Math.min(x(until), left + wide), from + 1)];
+}
+
+// What the monitor says of itself alone: no plot has to do with it.
+const OWN = new Set(["channel_failing", "store_fill_ratio"]);
+
+// Whether an alert is about the cluster, its nodes or its engines.
+export function concerns({ values }) {
+  return !values.length || values.some(({ metric }) => !OWN.has(metric));
 }
 
 export class Fired {
@@ -58,7 +66,7 @@ export class Fired {
     const { l, w } = drawn._size, span = drawn.xaxis.range.map(instant);
     for (const plot of graph.layout.meta.watched) this.plot(context, plot, drawn[plot.axis], { span, l, w });
     const base = drawn.yaxis4._offset + drawn.yaxis4._length;
-    this.fill(context, alerts, { span, l, w, top: base, tall: BAR_PX, strength: 0.9 });
+    this.fill(context, alerts.filter(concerns), { span, l, w, top: base, tall: BAR_PX, strength: 0.9 });
     context.globalAlpha = 1;
   }
 
