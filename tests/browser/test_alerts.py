@@ -210,11 +210,12 @@ def test_when_a_rule_would_have_fired_before_it_is_saved(
     hot = rule(page, "gpu_hot")
     answer, button = hot.locator("[data-replayed]"), hot.get_by_role("button", name="When would this have fired?")
     button.click()
-    never = "It would not have fired in the last 30 days, as far as something was recorded."
+    never = "It would not have fired in the 2m 0s that were recorded."
     expect(answer.locator("p").first).to_have_text(never)
     hot.locator("[name='table.for']").fill("5s")
     button.click()
-    expect(answer).to_contain_text("It would have fired once in the last 30 days.")
+    expect(answer).to_contain_text("It would have fired once in the 2m 0s that were recorded.")
+    expect(answer.locator(".replay-weeks")).to_have_count(0)
     expect(answer.locator("ul:not(.replay-weeks) li")).to_have_count(1)
     expect(answer.locator("ul:not(.replay-weeks) li")).to_contain_text("spark-02, GPU 0, for")
     filled(page, "alert-rules", lambda: None)
@@ -231,20 +232,27 @@ def test_what_a_replay_says(make_site: MakeSite, open_page: Open) -> None:
         """import("/assets/runs/replay.js").then(({ words, answerOf }) => {
           const of = (count, more = {}) => ({ fired: Array.from({ length: count }, (_, at) =>
             ({ subject: "<b>" + at, fired: 0, ended: at === count - 1 ? null : 5000 })), cut: false,
-            per_week: 2.34, ...more });
+            per_week: 2.34, recorded: [0, 30 * 86400000], ...more });
           const shown = answerOf(of(25), 0)[1];
           return [words(of(0)), words(of(1)), words(of(3)), words(of(3, { cut: true })),
-            words(of(3, { per_week: null })), shown.children.length,
+            words(of(3, { per_week: null, recorded: [0, 312000] })),
+            ...[[0, 8 * 86400000], [null, null], [5, 5], [0, 29.4 * 86400000]]
+              .map((one) => words(of(0, { recorded: one }))),
+            shown.children.length,
             shown.firstChild.textContent.slice(-21), shown.children[1].textContent.slice(-9),
             shown.lastChild.textContent];
         })"""
     )
     assert found == [
-        "It would not have fired in the last 30 days, as far as something was recorded.",
+        "It would not have fired in the last 30 days.",
         "It would have fired once in the last 30 days.",
         "It would have fired 3 times in the last 30 days, 2.3 per week.",
         "It would have fired more than 3 times in the last 30 days, 2.3 per week.",
-        "It would have fired 3 times in the last 30 days.",
+        "It would have fired 3 times in the 5m 12s that were recorded.",
+        "It would not have fired in the 8d 0h that were recorded.",
+        "Nothing was recorded yet that it could have fired on.",
+        "Nothing was recorded yet that it could have fired on.",
+        "It would not have fired in the 29d 9h that were recorded.",
         21,
         "b>24, and still would",
         ", for 5 s",

@@ -11,6 +11,9 @@ import { onThemeChange } from "../live/theme.js";
 import { Plot } from "./plot.js";
 
 const MOST_CHARTS = 3, MOST_LINES = 16, POINTS = 600, LABEL_PX = 72;
+const BARS = "bars above a chart are when it would have fired";
+// Of less than a week the sentence above has said how often.
+const RESTING = { true: `How often in each week, as far as something was recorded; below, ${BARS}`, false: `B${BARS.slice(1)}` };
 
 // [[from, to, count]] of whole weeks back from the end of what was recorded; the first may be shorter. Oldest first.
 export function weeks(fired, [start, end]) {
@@ -38,7 +41,9 @@ export class Replayed {
     this.place = element("div", "evidence-charts replay-charts");
     if (!first || last <= first) return;
     this.said = element("p", "note");
-    this.place.append(this.weeks(), this.said);
+    this.many = last - this.whole[0] > WEEK;
+    if (this.many) this.place.append(this.weeks());
+    this.place.append(this.said);
     this.charts = found.metrics.slice(0, MOST_CHARTS).map((metric) => new ReplayChart(this, metric));
     this.charts.forEach((chart) => this.place.append(chart.box));
     const forget = onThemeChange(() => (this.place.isConnected ? this.charts.forEach((chart) => chart.draw()) : forget()));
@@ -66,7 +71,7 @@ export class Replayed {
 
   point(instant) {
     this.cursor = instant;
-    setText(this.said, instant === null ? "How often in each week, as far as something was recorded; below, bars above a chart are when it would have fired" : instantText(Math.round(instant / 1000) * 1000, this.span[1]));
+    setText(this.said, instant === null ? RESTING[this.many] : instantText(Math.round(instant / 1000) * 1000, this.span[1]));
     this.charts.forEach((chart) => (chart.drawOver(), chart.tell(instant)));
   }
 }

@@ -5,14 +5,23 @@ import { duration } from "../live/age.js";
 import { element } from "../live/dom.js";
 import { payload } from "./orders.js";
 
-const REACH = "-30d", SHOWN = 20;
+const REACH = "-30d", WHOLE_MS = 30 * 86400000, SHORT_MS = 43200000, SHOWN = 20;
+
+// Of which time a replay speaks: no longer than what was recorded of it.
+function reach([first, last] = []) {
+  const length = last - first;
+  if (!(length > 0)) return null;
+  return length > WHOLE_MS - SHORT_MS ? "in the last 30 days" : `in the ${duration(length)} that were recorded`;
+}
 
 // What a replay says, in one line.
-export function words({ fired, cut, per_week }) {
-  if (!fired.length) return "It would not have fired in the last 30 days, as far as something was recorded.";
+export function words({ fired, cut, per_week, recorded }) {
+  const told = reach(recorded);
+  if (!told) return "Nothing was recorded yet that it could have fired on.";
+  if (!fired.length) return `It would not have fired ${told}.`;
   const count = cut ? `more than ${fired.length} times` : fired.length === 1 ? "once" : `${fired.length} times`;
   // Of less than a week nothing is said of weeks; of less than a day it is null.
-  return `It would have fired ${count} in the last 30 days${per_week !== null && per_week <= fired.length ? `, ${per_week.toFixed(1)} per week` : ""}.`;
+  return `It would have fired ${count} ${told}${per_week !== null && per_week <= fired.length ? `, ${per_week.toFixed(1)} per week` : ""}.`;
 }
 
 function line({ subject, fired, ended }, now) {
