@@ -268,7 +268,8 @@ class WebProcess:
 
     def rules(self) -> Answer:
         """As /api/v1/rules."""
-        return rule_answers.rules(self.sources, self.config.alerts)
+        channels = (one.channel for one in self.config.channels)
+        return rule_answers.rules(self.sources, self.config.alerts, channels)
 
     def rule_log(self) -> Answer:
         """As /api/v1/rules/log."""

@@ -71,7 +71,7 @@ def build(process: WebProcess, *, pages: bool = True) -> Flask:
     routes.register_live(api, process)
     notes.register(api, process.sources)
     runs.register(api, process.sources, process.run_numbers)
-    alerts.register(api, process.sources, process.config.alerts)
+    alerts.register(api, process.sources, process.config.alerts, tuple(one.channel for one in process.config.channels))
     channels.register(api, process.sources, process.config.channels)
     benchmarks.register(api, process.sources, process.run_numbers)
     reports.register(api, process)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from flask import Blueprint, Response, request
 
 from alerts.defaults import Tables
+from alerts.notices import Channel
 from dashboard.api import alert_answers as answers
 from dashboard.api import evidence_answers as evidence
 from dashboard.api import rule_answers as rules
@@ -25,10 +26,11 @@ CSV = "text/csv; charset=utf-8; header=present"
 
 @dataclass(frozen=True)
 class Known:
-    """What answers are made of. file: fields of rules that the settings file has."""
+    """What answers are made of. file: fields of rules that the settings file has. channels: those there are."""
 
     sources: Sources
     file: Tables
+    channels: Sequence[Channel] = ()
 
 
 def get_alerts(known: Known) -> Response:
@@ -85,7 +87,7 @@ def get_command(known: Known, number: int) -> Response:
 def get_rules(known: Known) -> Response:
     """All rules."""
     arguments(())
-    return answer(rules.rules(known.sources, known.file))
+    return answer(rules.rules(known.sources, known.file, known.channels))
 
 
 def get_limits(known: Known) -> Response:
@@ -117,7 +119,7 @@ def get_log(known: Known) -> Response:
 
 def post_check(known: Known) -> Response:
     """Whether a table is a rule."""
-    return _refused() or answer(rules.checked(known.sources, known.file, request.get_json()))
+    return _refused() or answer(rules.checked(known.sources, known.file, request.get_json(), known.channels))
 
 
 def get_replay(known: Known, name: str) -> Response:
@@ -160,9 +162,9 @@ SENT: Mapping[str, Callable[..., Response]] = {
 """Address → what answers, asked with GET and with POST."""
 
 
-def register(routes: Blueprint, sources: Sources, file: Tables) -> None:
+def register(routes: Blueprint, sources: Sources, file: Tables, channels: Sequence[Channel] = ()) -> None:
     """Add `/alerts`, `/rules` and `/silences`. file: fields of rules that the settings file has."""
-    known = Known(sources, file)
+    known = Known(sources, file, channels)
     for method, views in (("GET", READ), ("POST", SENT)):
         for address, view in views.items():
             routes.add_url_rule(address, f"alert_{view.__name__}", partial(view, known), methods=[method])

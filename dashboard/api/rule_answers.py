@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from alerts import expression as ex
+from alerts.deaf import untold
 from alerts.defaults import Tables
 from alerts.given import BASELINE_SPEED, GIVEN
 from alerts.message import subject
+from alerts.notices import Channel
 from alerts.record import faults
 from alerts.replay import replay
 from alerts.rule import Rule, RuleError
@@ -35,13 +37,22 @@ def rulebook(sources: Sources, file: Tables) -> Rulebook:
     return Rulebook(file, sources.store.rule_changes())
 
 
-def rules(sources: Sources, file: Tables) -> dict[str, Any]:
-    """{rules, problems}: every rule with where each of its fields comes from."""
+def rules(sources: Sources, file: Tables, channels: Iterable[Channel] = ()) -> dict[str, Any]:
+    """{rules, problems}: every rule with where each of its fields comes from, and why nobody would be told of it."""
+    channels = tuple(channels)
     book = rulebook_to_read(sources, file)
     unknown = "" if sources.store.runs(RunFilter(baseline=True)) else NO_BASELINE
     told = [(one, unknown if _asks(one, BASELINE_SPEED) else "") for one in book.rules.values()]
     fault = {name: why for name, why in faults(sources.store.standings()).items() if name in book.rules}
-    listed = [{**rule_json(one, book), "unknown": why, "fault": fault.get(one.name, "")} for one, why in told]
+    listed = [
+        {
+            **rule_json(one, book),
+            "unknown": why,
+            "fault": fault.get(one.name, ""),
+            "untold": untold(one.severity, one.channels, channels),
+        }
+        for one, why in told
+    ]
     return {"rules": listed, "problems": [*book.problems, *(f"rule {name} {why}" for name, why in fault.items())]}
 
 
@@ -94,14 +105,17 @@ def log(sources: Sources) -> dict[str, Any]:
     return {"changes": changes[::-1]}
 
 
-def checked(sources: Sources, file: Tables, given: Any) -> dict[str, Any]:
-    """{problems}: what is wrong with fields of a rule, a sentence each; nothing is changed."""
+def checked(sources: Sources, file: Tables, given: Any, channels: Iterable[Channel] = ()) -> dict[str, Any]:
+    """{problems, notes}: what is wrong with fields of a rule, and what may surprise of one that is right, a sentence
+    each; nothing is changed."""
     name, table = _named_table(given)
+    book = rulebook(sources, file)
     try:
-        rulebook(sources, file).changed(name, table)
+        book.apply(name, book.changed(name, table))
     except RuleError as error:
-        return {"problems": error.problems}
-    return {"problems": []}
+        return {"problems": error.problems, "notes": []}
+    why = untold(book.rules[name].severity, book.rules[name].channels, channels)
+    return {"problems": [], "notes": [f"nobody is told of it: {why}"] if why else []}
 
 
 def replayed(

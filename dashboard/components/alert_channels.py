@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dash import html
 from dash.development.base_component import Component
 
+from alerts.deaf import heard
+from alerts.rule import Severity
 from dashboard.components import alert_forms as forms
 from dashboard.components.alert_words import Answer, instant
 from dashboard.components.table import Content, Row, table
@@ -39,12 +41,12 @@ def hears(one: Answer) -> str:
     """From which severity on, and how often again."""
     again = formatting.span(one["repeat_s"]) if one["repeat_s"] else ""
     repeat = f", again every {again}" if again else ", once"
-    return f"{one['severity']} and graver{repeat}" if one["severity"] != "critical" else f"critical{repeat}"
+    return heard(Severity(one["severity"])) + repeat
 
 
 def of_rules(name: str, rules: Sequence[Answer], channels: Sequence[str]) -> str:
     """Of which rules: of all that name no channel that there is, and of those that name this one."""
-    named = [one["title"] for one in rules if name in one["channels"]]
+    named = [one["title"] + (" (told to nobody)" if one["untold"] else "") for one in rules if name in one["channels"]]
     elsewhere = sum(1 for one in rules if name not in one["channels"] and set(one["channels"]) & set(channels))
     if not named and not elsewhere:
         return "all"

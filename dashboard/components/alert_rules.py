@@ -46,7 +46,7 @@ def rule(one: Answer, channels: Sequence[str] = ()) -> Component:
             *first(one, whole=True),
             *([html.P(f"Nothing is known of it: {one['unknown']}.", className="note doubt")] if one["unknown"] else []),
             *([html.P(f"It {one['fault']}", className="reason critical")] if one["fault"] else []),
-            pairs([("Told", told(one["channels"], channels)), *where]),
+            pairs([("Told", told(one["channels"], channels, one["untold"])), *where]),
             forms.edit(one),
             html.Div([forms.enable(one), *back], className="orders"),
         ],
@@ -63,13 +63,15 @@ def made_by(origins: Mapping[str, str]) -> str:
     return OWN if "file" in found else "made here"
 
 
-def told(named: Sequence[str], channels: Sequence[str]) -> str:
-    """Who is told of a rule's alerts. Where none of the channels that it names is there, all are."""
+def told(named: Sequence[str], channels: Sequence[str], untold: str = "") -> str:
+    """Who is told of a rule's alerts. Where none of the channels that it names is there, all are. untold: why none."""
     known = [name for name in named if name in channels]
     gone = [name for name in named if name not in channels]
     missing = f" ({', '.join(gone)}: no such channel)" if gone else ""
     if not channels:
         return "nobody: there is no channel" + missing
+    if untold:
+        return f"nobody: {untold}" + missing
     return (", ".join(known) if known else "every channel") + missing
 
 

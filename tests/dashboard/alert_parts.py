@@ -84,6 +84,7 @@ RULE: dict[str, Any] = {
     "runbook": "",
     "unknown": "",
     "fault": "",
+    "untold": "",
     "channels": [],
     "enabled": True,
     "settings": {"limit": "85 °C"},

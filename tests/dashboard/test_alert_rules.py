@@ -99,6 +99,8 @@ def test_who_is_told_of_a_rule() -> None:
     assert alert_rules.told(["night", "old"], ["ops", "night"]) == "night (old: no such channel)"
     assert alert_rules.told(["old"], ["ops"]) == "every channel (old: no such channel)"
     assert alert_rules.told(["old"], []) == "nobody: there is no channel (old: no such channel)"
+    assert alert_rules.told(["ops"], ["ops"], "ops hears critical") == "nobody: ops hears critical"
+    assert "nobody: ops hears critical" in text(alert_rules.rule({**RULE, "untold": "ops hears critical"}, ["ops"]))
 
 
 def test_what_people_changed_of_rules() -> None:
@@ -172,6 +174,8 @@ def test_what_a_channel_hears_of() -> None:
     assert alert_channels.hears({**CHANNEL, "severity": "critical", "repeat_s": 0.0}) == "critical, once"
     assert alert_channels.of_rules("ops", [RULE], ["ops"]) == "all"
     assert alert_channels.of_rules("ops", [{**RULE, "channels": ["gone"]}], ["ops"]) == "all"
+    mild = {**RULE, "channels": ["ops"], "untold": "ops hears critical"}
+    assert alert_channels.of_rules("ops", [mild], ["ops"]) == "all; alone: GPU hot (told to nobody)"
     assert "there is no channel" in text(alert_channels.channels([], []))
 
 

@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 
 from alerts.machine import Phase, Standing
+from alerts.notices import Channel
 from alerts.record import RuleState, standings_json
+from alerts.rule import Severity
 from dashboard.api import alert_answers
 from dashboard.api.awaited import SILENT as SILENT_COLLECTOR
+from pipeline.notify.destination import Shown
 from storage.records import Batch
 from tests.web.alert_world import FAR, HOT, OVER, SILENT, SLOW, collecting, raise_alerts
 from tests.web.conftest import MakeWeb, MakeWorld, Web
@@ -253,10 +256,21 @@ def test_a_rule_is_checked_without_being_changed(web: Web) -> None:
     def check(**body: Any) -> Any:
         return web.client.post("/api/v1/rules/check", json=body)
 
-    assert check(name="gpu_hot", table={"for": "5s"}).json == {"problems": []}
+    assert check(name="gpu_hot", table={"for": "5s"}).json == {"problems": [], "notes": []}
     problems = check(name="gpu_hot", table={"when": "gpu_temp > 1", "severity": "warning"}).json["problems"]
     assert problems == [
         "when: there is no metric gpu_temp; near are gpu_temperature_celsius, engine_up (at character 1)"
     ] or problems[0].startswith("when: there is no metric gpu_temp")
     assert check(name="gpu_hot").status_code == 400
     assert web.get("rules/log") == {"changes": []}
+
+
+def test_a_rule_that_nobody_would_hear_of_says_so(world: World, make_web: MakeWeb) -> None:
+    web = make_web(world, channels=(Shown(Channel("ops", Severity.WARNING), "ntfys://…"),))
+    found = {one["name"]: one["untold"] for one in web.get("rules")["rules"]}
+    assert (found["gpu_hot"], found["versions_differ"]) == ("", "ops hears warning and graver")
+    given = {"name": "gpu_hot", "table": {"severity": "info", "channels": ["ops"]}}
+    checked = web.client.post("/api/v1/rules/check", json=given).json
+    assert checked == {"problems": [], "notes": ["nobody is told of it: ops hears warning and graver"]}
+    rule = web.pages.get("/fragment/alert-rules").text
+    assert "nobody: ops hears warning and graver" in rule
