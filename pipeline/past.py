@@ -30,6 +30,7 @@ from alerts.slow import Slow, wanted, work_out
 from alerts.view import View
 from pipeline.deployments import DEPLOYMENT_FACT
 from pipeline.givens import BOOT_FACT
+from pipeline.looked_on import looked_on, silences, with_ticks
 from pipeline.membership import Past, of_nodes
 from storage.records import Absence, Fact
 from storage.store import Store
@@ -57,15 +58,31 @@ class StoredPast:
     @property
     def hold_ms(self) -> int:
         """For how long a tick speaks at most."""
-        return round(NOMINAL_PER_GAP * min((one.interval_ms for one in self.store.targets()), default=1000))
+        return round(NOMINAL_PER_GAP * self._interval_ms)
+
+    @cached_property
+    def _interval_ms(self) -> int:
+        return min((one.interval_ms for one in self.store.targets()), default=1000)
+
+    @property
+    def _extent_ms(self) -> tuple[int, int] | None:
+        """(first, last) instant of which something is known: that nobody answered is known without rows."""
+        extent, last = self.store.extent(), self.store.latest_commit()
+        if extent is None or last is None or not self._silences:
+            return extent
+        until = last.at_ms if any(one.end_ms is None for one in self._silences) else -1
+        return min(extent[0], *(one.start_ms for one in self._silences)), max(extent[1], until)
+
+    @cached_property
+    def _silences(self) -> list[Absence]:
+        return silences(self._absences, self.start_ms, self.end_ms)
 
     def slices(self) -> Iterable[tuple[int, int]]:
         """Hours, the first and the last in part."""
-        extent = self.store.extent()
+        extent = self._extent_ms
         if extent is None:
             return
-        low = max(self.start_ms, extent[0])
-        end = min(self.end_ms, extent[1])
+        low, end = max(self.start_ms, extent[0]), min(self.end_ms, extent[1])
         while low <= end:
             high = min(low - low % HOUR_MS + HOUR_MS - 1, end)
             yield low, high
@@ -129,12 +146,23 @@ class StoredPast:
             reach = needs.LONGEST_MS  # as far as a collector remembers what was before a gap
         back = reach + needs.LEAD_MS + round(GAPS * NOMINAL_PER_GAP * self._slowest_ms)
         frame = self.store.frame(self._names, None, start_ms - back, end_ms)
+        frame = with_ticks(frame, self._unseen(start_ms, end_ms))
         first = int(np.searchsorted(frame.ticks, start_ms))
         members = self._members(frame, end_ms)
         given = self._given(frame.ticks[first:], members)
         return View(
             frame, first, members, self._facts(start_ms), given, self._slow(members, start_ms), memory=self._memory
         )
+
+    def _unseen(self, start_ms: int, end_ms: int) -> Ints:
+        """Ticks of an hour that the rule's own series do not tell: others had rows, or nobody answered."""
+        absent = silences(self._silences, start_ms, end_ms)
+        if not absent:
+            return np.zeros(0, dtype=np.int64)
+        lead_ms = round(NOMINAL_PER_GAP * self._slowest_ms) + self._interval_ms
+        rows = self.store.frame(sorted(needs.ALWAYS), None, start_ms - lead_ms, end_ms)
+        silent = looked_on(rows, absent, start_ms, end_ms, self._interval_ms)
+        return np.concatenate((rows.ticks[rows.ticks >= start_ms], silent))
 
     @cached_property
     def _readings(self) -> list[ex.Reading]:

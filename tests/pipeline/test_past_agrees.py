@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
@@ -13,11 +14,13 @@ from pipeline.config import TargetConfig, TargetKind
 from pipeline.past import StoredPast
 from storage.errors import StoreBusy
 from storage.store import open_store
-from telemetry.catalog import memory
+from telemetry.catalog import gpu, memory
 from tests.pipeline.served import serving
 from tests.pipeline.stage import PAGE, Stage
 from tests.pipeline.test_before_left import ENGINE, NODE, nobody, play, served
 
+HEAT = f"tachograph_{gpu.GPU_TEMPERATURE.name}"
+HOUR_S = 3_600
 BEGIN_S = 3_300
 """So that what a replay reads slice by slice is over an hour's end."""
 Fired = list[tuple[tuple[str, ...], int]]
@@ -67,6 +70,45 @@ def test_an_engine_that_never_served_is_not_missed_in_the_past_either(tmp_path: 
     live, found = both(path, "engine_unreachable", 200_000)
     assert [key for key, _ in live] == [("one",)]
     assert found == live
+
+
+QUICK = {
+    "gpu_hot": {"for": "7s", "clear_for": "4s"},
+    "node_silent": {"for": "6s", "clear_for": "3s"},
+}
+Whole = list[tuple[tuple[str, ...], int, int, int | None]]
+
+
+def whole(path: Path, name: str, until_ms: int) -> tuple[Whole, Whole]:
+    """(instance, since when it was wrong, when it fired, when it ended) live, and as a replay says."""
+    store, rule = open_store(str(path), writer=False, now_ms=0), Rulebook(QUICK).rules[name]
+    live = [(one.key, one.began_ms, one.fired_ms, one.ended_ms) for one in store.alerts() if one.rule == name]
+    past = StoredPast(store, rule, 0, until_ms)
+    found = [(one.key, one.began_ms, one.fired_ms, one.ended_ms) for one in replay(rule, past, past.hold_ms).fired]
+    store.close()
+    return sorted(live), sorted(found)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_over_silences_of_all_targets_a_replay_says_what_was_told_live(tmp_path: Path, seed: int) -> None:
+    """Stretches of a few seconds in which a node is hot, well, or does not answer, in any order, over an hour's end."""
+    stage, chance = Stage(tmp_path / "store.db", TargetKind.NODE), random.Random(seed)
+    stage.settings = {"alerts": QUICK}
+    first, last = HOUR_S - 70, HOUR_S + 70
+
+    async def story(stage: Stage) -> None:
+        second = first
+        while second <= last:
+            degrees, until = chance.choice((None, 60, 88, 88)), second + chance.choice((1, 2, 4, 9, 15))
+            while second < min(until, last + 1):
+                stage.status, stage.body = 200 if degrees else 500, f'{HEAT}{{gpu="0"}} {degrees}\n'.encode()
+                await stage.tick(second)
+                second += 1
+
+    stage.play(story)
+    for name in QUICK:
+        live, found = whole(stage.path, name, (last + 600) * 1000)
+        assert found == live, name
 
 
 class Disk:
