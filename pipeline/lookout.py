@@ -57,6 +57,7 @@ class Lookout:
         self._wanted: dict[int, frozenset[str]] = {}
         self._all: frozenset[str] = frozenset()
         self._asked: dict[int, set[str]] = {}
+        self._offers: dict[str, frozenset[str]] = {}
         self._plans: dict[int, tuple[tuple[Series, ...], tuple[Series, ...], npt.NDArray[np.intp]]] = {}
         self._window = Window(needs.LONGEST_MS + needs.LEAD_MS)
         self._memory = Memory()
@@ -78,6 +79,8 @@ class Lookout:
         self._all = frozenset().union(*self._wanted.values())
         self._plans = {}
         self._asked = {reach: set() for reach in REACHES}
+        for target, names in self._offers.items():  # who is silent while rules change is not forgotten
+            self._ask(target, names)
         self._strips.clear()
         self._stepped_ms = dict.fromkeys(REACHES, max(self._stepped_ms.values()))
 
@@ -88,15 +91,23 @@ class Lookout:
             places = [place for place, one in enumerate(series) if one.metric in self._all]
             known = (series, tuple(series[place] for place in places), np.array(places, dtype=np.intp))
             self._plans[id(series)] = known  # which keeps the layout alive, so that no other has its identity
-            for reach, names in self._wanted.items():
-                if any(one.metric in names for one in series):
-                    self._asked[reach].add(target)
+            self._note(target, series)
         if len(known[2]):
             row = Row(tick, at_ms, known[1], values[known[2]])
             self._window.add(target, tick, at_ms, row.series, row.values)
             if target in self._fresh or tick <= self._seen_ms:  # late, or more than one of it: for the window to sort
                 self._strips.clear()
             self._fresh[target] = row
+
+    def _note(self, target: str, series: Iterable[Series]) -> None:
+        """What a target offers from now on."""
+        self._offers[target] = frozenset(one.metric for one in series)
+        self._ask(target, self._offers[target])
+
+    def _ask(self, target: str, names: frozenset[str]) -> None:
+        for reach, wanted in self._wanted.items():
+            if names & wanted:
+                self._asked[reach].add(target)
 
     def add_steps(self, offsets: Iterable[Offset]) -> None:
         """Restarts and first uses of counters."""
@@ -203,6 +214,7 @@ class Lookout:
         for column in np.flatnonzero(read.any(axis=0)).tolist():
             at_ms = float(frame.at_ms[np.flatnonzero(read[:, column])[0], column])
             self._window.add(target, int(frame.ticks[column]), at_ms, frame.series, frame.values[:, column])
+        self._note(target, frame.series)  # also where it is silent from the first tick on
 
 
 def ending_at(frame: Frame, tick: int) -> Frame:
