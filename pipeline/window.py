@@ -61,6 +61,7 @@ class Window:
         self._stretches: dict[str, list[Stretch]] = {}
         self._plans = Plans()
         self._edition = 0
+        self._oldest: int | None = None
         self._stepped: dict[str, int] = {}
         self._lock = threading.RLock()
         self.latest_tick: int | None = None
@@ -114,11 +115,14 @@ class Window:
         with self._lock:
             cut = (self.latest_tick or 0) - self._span_ms
             for target, blocks in list(self._blocks.items()):
-                kept = [block for block in blocks if block.last_tick >= cut]
-                self._blocks[target] = kept
-                if not kept:
-                    del self._blocks[target]
-            oldest = min((int(block.ticks[0]) for kept in self._blocks.values() for block in kept), default=cut)
+                if any(block.last_tick < cut for block in blocks):
+                    self._blocks[target] = [block for block in blocks if block.last_tick >= cut]
+                    if not self._blocks[target]:
+                        del self._blocks[target]
+            oldest = min((block.first_tick for kept in self._blocks.values() for block in kept), default=cut)
+            if oldest == self._oldest:
+                return
+            self._oldest = oldest
             self._steps = [step for step in self._steps if step[1] >= oldest]
             still = {target: [one for one in own if one[1] > oldest] for target, own in self._stretches.items()}
             self._stretches = {target: own for target, own in still.items() if own}
