@@ -7,6 +7,7 @@ from typing import cast
 
 import numpy as np
 
+from alerts.begins import value_at
 from alerts.expression import QUANTILES, Reading
 from alerts.grouping import Grouping
 from telemetry import ratios
@@ -94,11 +95,9 @@ def _mean(part: Frame, window_ms: float) -> Floats:
 
 
 def _change(part: Frame, window_ms: float) -> Floats:
-    """Value now less the value at the window's start, which must have been watched: unknown where that is a gap."""
-    held = ratios.hold(part.values, part.gap_ms, part.ticks.astype(np.float64), ~np.isnan(part.at_ms))
-    before = np.searchsorted(part.ticks, part.ticks - window_ms, side="right") - 1
-    start = np.where(before >= 0, held[:, np.maximum(before, 0)], np.nan)
-    return np.asarray(part.values - start)
+    """Value now less the value at the window's start, interpolated there (`begins`); unknown where that is."""
+    begin: Floats = np.asarray(part.ticks - window_ms, dtype=np.float64)
+    return np.asarray(part.values - value_at(part, begin[np.newaxis, :], window_ms))
 
 
 SERIES: Mapping[str, Callable[[Frame, float], Floats]] = {

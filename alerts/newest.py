@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
+from alerts.begins import value_at
 from alerts.gains import Places, Plain, Together, clocks
 from alerts.grouping import Memory
 from telemetry.counters import NOMINAL_PER_GAP
@@ -120,14 +121,10 @@ def integral(frame: Frame) -> Frame:
 
 
 def change(frame: Frame, window_ms: float) -> Floats:
-    """The value less that at the window's start, unknown where that lies in a gap."""
+    """The value less that at the window's start, interpolated there (`begins`); unknown where that is."""
     rows, last = _rows(frame), _last_read(frame)
-    ticks = frame.ticks
-    begin = np.searchsorted(ticks, ticks[last] - window_ms, side="right") - 1
-    known = ~np.isnan(frame.at_ms)
-    read = np.maximum(begin, 0) if known.all() else last_known(known)[rows, np.maximum(begin, 0)]
-    usable = (begin >= 0) & (read >= 0) & (ticks[np.maximum(begin, 0)] - ticks[np.maximum(read, 0)] <= frame.gap_ms)
-    start = np.where(usable, frame.values[rows, np.maximum(read, 0)], np.nan)
+    begin: Floats = np.asarray(frame.ticks[last] - window_ms, dtype=np.float64)
+    start = value_at(frame, begin[:, np.newaxis], window_ms)[:, 0]
     return _held(frame, np.asarray(frame.values[rows, last] - start))
 
 

@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from alerts import needs
+from alerts.begins import value_at
 from alerts.expression import Reading
 from alerts.places import Key, Members, Place, group_of
 from alerts.rule import Rule
@@ -22,8 +23,8 @@ from telemetry.summary import HOUR_MS, Summaries
 Slow = dict[tuple[Reading, str], dict[Key, float]]
 BETWEEN = frozenset(("increase", "rate", "change"))
 """What is worked out of two samples; all else out of hours."""
-NEAR_MS = 60_000
-"""A gauge was watched at the start of its window when its last sample before is no older than this."""
+NEAR_MS = 150_000
+"""How far around the start of a window a gauge is looked for: to where a gap begins in what is read most rarely."""
 
 
 class History(Protocol):
@@ -31,6 +32,9 @@ class History(Protocol):
 
     def ends(self, wanted: list[str], targets: None, start_ms: int, end_ms: int) -> Frame:
         """For each series the samples between which it changed from start to end."""
+
+    def frame(self, wanted: list[str], targets: None, start_ms: int, end_ms: int) -> Frame:
+        """The samples from start to end."""
 
     def summaries(self, wanted: list[str], targets: None, start_ms: int, end_ms: int) -> Summaries:
         """Summaries of the sealed hours that overlap the range."""
@@ -45,12 +49,13 @@ def work_out(rules: Iterable[Rule], history: History, members: Members, now_ms: 
     """Every slow reading of rules at an instant, for each group of its place that has one."""
     places = wanted(rules)
     ends = _ends((reading for reading, _ in places), history, now_ms)
+    begins = _begins((reading for reading, _ in places), history, now_ms)
     found: Slow = {}
     for (reading, name), place in places.items():
         window_ms = needs.window_ms(reading)
         start_ms, frame = now_ms - window_ms, ends.get(window_ms)
         if frame is not None and reading.how in BETWEEN:
-            series = _between(reading, frame, start_ms, now_ms)
+            series = _between(reading, frame, begins.get(window_ms, {}), start_ms, now_ms)
         else:
             series = _of_hours(reading, history, start_ms, now_ms)
         found[reading, name] = _folded(reading, series, place, members)
@@ -68,16 +73,36 @@ def _ends(readings: Iterable[Reading], history: History, now_ms: int) -> dict[in
     }
 
 
-def _between(reading: Reading, every: Frame, start_ms: int, now_ms: int) -> dict[Series, float]:
+def _begins(readings: Iterable[Reading], history: History, now_ms: int) -> dict[int, dict[Series, float]]:
+    """By window, what gauges were where it began; only of those that were watched then."""
+    names: dict[int, set[str]] = {}
+    for reading in readings:
+        if reading.how == "change":
+            names.setdefault(needs.window_ms(reading), set()).update(needs.stored(reading))
+    found: dict[int, dict[Series, float]] = {}
+    for window_ms, some in names.items():
+        start_ms = now_ms - window_ms
+        frame = history.frame(sorted(some), None, start_ms - NEAR_MS, start_ms + NEAR_MS)
+        values = value_at(frame, np.array([[float(start_ms)]]), window_ms)[:, 0]
+        found[window_ms] = {one: float(value) for one, value in zip(frame.series, values, strict=True)}
+    return found
+
+
+def _between(
+    reading: Reading, every: Frame, begins: Mapping[Series, float], start_ms: int, now_ms: int
+) -> dict[Series, float]:
+    """begins: of gauges, see `_begins`."""
     names = needs.stored(reading)
     frame = every.select(lambda series: series.metric in names)
     found: dict[Series, float] = {}
-    gauge = reading.how == "change"
     for row, (series, ends) in enumerate(zip(frame.series, window_ends(frame, start_ms, now_ms), strict=True)):
-        if ends is None or (gauge and abs(int(frame.ticks[ends[0]]) - start_ms) > NEAR_MS):
+        if ends is None:
             continue
-        gained = float(frame.values[row, ends[1]] - frame.values[row, ends[0]])
-        found[series] = gained / reading.window_s if reading.how == "rate" else gained
+        first, last = float(frame.values[row, ends[0]]), float(frame.values[row, ends[1]])
+        if reading.how == "change":
+            first = begins.get(series, np.nan)
+        if first == first:
+            found[series] = (last - first) / reading.window_s if reading.how == "rate" else last - first
     return found
 
 

@@ -112,6 +112,53 @@ def test_rates_increases_changes_and_extremes() -> None:
         assert same(value(reading, NODE, view, [("a",)])[0].tolist(), expected), text
 
 
+CHANGES: list[tuple[str, float, list[float], int, list[float]]] = [
+    ("read every two seconds", 2.0, [90, 80, 70, 60, 50], 5, [U, U, U, -25, -25]),
+    (
+        "every four: of the step that the window begins in its part counts",
+        4.0,
+        [90, 80, 70, 90],
+        5,
+        [U, U, -12.5, 17.5],
+    ),
+    ("every five: at a sample it is what that says", 5.0, [90, 80, 60], 5, [U, -10, -20]),
+    ("every ten: nobody knows when it changed", 10.0, [90, 80, 70, 60], 5, [U, U, U, U]),
+    ("every ten, over ten", 10.0, [90, 80, 60], 10, [U, -10, -20]),
+    ("one read missed", 1.0, [90, 80, NAN, 60, 50, 40], 3, [U, U, U, -30, -30, -30]),
+    ("over a gap", 1.0, [90, NAN, NAN, 60, 50, 40], 3, [U, U, U, -30, U, U]),
+    ("a step longer than the window, no gap", 1.0, [90, NAN, 70, 60, 50], 1, [U, U, U, -10, -10]),
+]
+
+
+@pytest.mark.parametrize(("what", "step_s", "values", "window_s", "expected"), CHANGES, ids=[one[0] for one in CHANGES])
+def test_a_change_begins_between_two_samples(
+    what: str, step_s: float, values: list[float], window_s: int, expected: list[float]
+) -> None:
+    """The value where the window begins lies on the line between the samples around it; live and in a replay."""
+    made = frame({of_node("a", "memory_available_bytes"): values}, step_s)
+    reading = parse(f"change(memory_available_bytes[{window_s}s]) > 0").left  # type: ignore[union-attr]
+    whole = value(reading, NODE, View(made), [("a",)])[0].tolist()
+    read = [at for at, one in enumerate(values) if one == one]
+    assert same([whole[at] for at in read], [expected[at] for at in read]), what
+    for at in read:
+        until = made.between(made.ticks[0], made.ticks[at])
+        now = value(reading, NODE, View(until, first=at), [("a",)])[0].tolist()
+        assert same(now, [expected[at]]), (what, at)
+
+
+def test_a_change_of_targets_that_are_read_at_different_times() -> None:
+    """One is read every second, one every fourth: each begins between its own samples."""
+    rows = {
+        of_node("a", "memory_available_bytes"): [float(-second) for second in range(13)],
+        of_node("b", "memory_available_bytes"): [-2.0 * second if second % 4 == 0 else NAN for second in range(13)],
+    }
+    made = frame(rows, gap_ms=10_000)
+    reading = parse("change(memory_available_bytes[5s]) > 0").left  # type: ignore[union-attr]
+    whole = value(reading, NODE, View(made), [("a",), ("b",)])
+    assert same(whole[0].tolist(), [U] * 5 + [-5] * 8)
+    assert same(whole[1].tolist(), [U] * 8 + [-10] * 5)
+
+
 def test_only_the_last_ticks_are_asked_for() -> None:
     rows = {of_node("a", "oom_kills_total"): [5.0, 5, 5, 6, 6, 6, 6]}
     view = View(frame(rows), first=5)

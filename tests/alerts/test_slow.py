@@ -26,11 +26,17 @@ class Recorded:
 
     samples: Frame
     asked: list[tuple[tuple[str, ...], int, int]] = field(default_factory=list)
+    looked: list[tuple[tuple[str, ...], int, int]] = field(default_factory=list)
 
     def ends(self, wanted: Sequence[str], targets: None, start_ms: int, end_ms: int) -> Frame:
         assert targets is None
         self.asked.append((tuple(wanted), start_ms, end_ms))
         return self.samples.select(lambda series: series.metric in wanted)
+
+    def frame(self, wanted: Sequence[str], targets: None, start_ms: int, end_ms: int) -> Frame:
+        assert targets is None
+        self.looked.append((tuple(wanted), start_ms, end_ms))
+        return self.samples.select(lambda series: series.metric in wanted).between(start_ms, end_ms)
 
     def summaries(self, wanted: Sequence[str], targets: None, start_ms: int, end_ms: int) -> Summaries:
         assert targets is None
@@ -94,6 +100,7 @@ def test_all_that_is_read_over_one_window_is_asked_for_at_once() -> None:
         ((FREE, "rdma_receive_bytes_total", SENT), day, END_MS),
         ((SENT,), half, END_MS),
     ]
+    assert history.looked == [((FREE,), day - 150_000, day + 150_000)], "of gauges alone, where they began"
     assert found == {
         ("increase", 86_400.0): {("a", "p0"): 48.0},
         ("rate", 86_400.0): {("a", "p0"): 48 / 86_400},
@@ -102,13 +109,30 @@ def test_all_that_is_read_over_one_window_is_asked_for_at_once() -> None:
     }
 
 
-@pytest.mark.parametrize(("late_ms", "known"), [(60_000, True), (60_001, False)])
-def test_a_gauge_must_have_been_watched_at_the_start_of_its_window(late_ms: int, known: bool) -> None:
-    rows = {of_node("a", FREE, mount="/"): rising(-3.0), of_node("a", SENT, cage="p0"): rising(2.0)}
-    rules = [*reading("mount", f"change({FREE}[24h])"), *reading("cage", f"increase({SENT}[24h])")]
-    found = told(rules, hourly(rows), END_MS + late_ms)
-    assert found["change", 86_400.0] == ({("a", "/"): -72.0} if known else {})
-    assert found["increase", 86_400.0] == {("a", "p0"): 48.0}, "a counter says the same the longer the better"
+@pytest.mark.parametrize(
+    ("late_s", "unread", "expected"),
+    [
+        (0, (), -36.0),
+        (30, (), -34.5),  # half a minute into the window's first minute, of which half counts
+        (30, (8,), -34.5),
+        (45, (9,), -33.75),
+        (0, (9, 10), -36.0),  # at a sample it is known, whatever comes after
+        (30, (9, 10), None),  # between two it is not where they lie three minutes apart, which is a gap
+        (0, (7, 8), None),
+        (30, tuple(range(9)), None),  # not watched before
+    ],
+)
+def test_a_gauge_is_interpolated_where_its_window_began(
+    late_s: int, unread: tuple[int, ...], expected: float | None
+) -> None:
+    """A sample a minute, 20 of them, the last at the end: twelve minutes before is the eighth."""
+    free = [NAN if minute in unread else -3.0 * minute for minute in range(21)]
+    sent = [2.0 * minute for minute in range(21)]
+    history = Recorded(frame({of_node("a", FREE, mount="/"): free, of_node("a", SENT, cage="p0"): sent}, step_s=60.0))
+    rules = [*reading("mount", f"change({FREE}[12min])"), *reading("cage", f"increase({SENT}[12min])")]
+    found = told(rules, history, START_MS + 20 * 60_000 + late_s * 1000)
+    assert found["change", 720.0] == ({} if expected is None else {("a", "/"): pytest.approx(expected)})
+    assert found["increase", 720.0] == {("a", "p0"): 24.0}, "a counter says the same the longer the better"
 
 
 def test_of_hours_that_are_over() -> None:
