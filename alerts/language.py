@@ -18,12 +18,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
 from alerts import expression as ex
+from alerts.check import dimension_of
 from alerts.given import GIVEN
 from alerts.places import PLACES
 from alerts.tokens import LanguageError, Token, TooMuchError, tokens
-from alerts.units import SPELLED, seconds_of
+from alerts.units import BASES, SPELLED, Dimension, seconds_of
 from telemetry import catalog
-from telemetry.model import Kind
+from telemetry.model import Kind, Unit
 
 COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 DEEPEST = 20
@@ -32,6 +33,8 @@ MOST_OPERATORS = 100
 """Of + - * / in one condition: each is a level of the expression, and of the stack of whoever walks through it."""
 MOST_BITS = 53
 """Of a mask: values are float64, which hold no more."""
+AFTER_NUMBERS = ("and", "or", "is", "in", "has", "where")
+"""Words that may stand behind a number and are no unit."""
 T = TypeVar("T")
 WANTED = {"text": 'a text in "quotes"', "hex": "bits such as 0x60", "name": "a metric"}
 
@@ -69,6 +72,7 @@ class _Reader:
         self._next = 0
         self._depth = 0
         self._operators = 0
+        self._against: ex.Value | None = None
 
     # Conditions ---------------------------------------------------------------------------------------------------
 
@@ -100,7 +104,7 @@ class _Reader:
 
     def _is_condition_in_brackets(self) -> bool:
         """Whether the bracket that opens here holds a condition and not a value."""
-        before = self._next, self._depth, self._operators
+        before = self._next, self._depth, self._operators, self._against
         try:
             self._test()
         except TooMuchError:
@@ -108,7 +112,7 @@ class _Reader:
         except LanguageError:
             return True
         finally:
-            self._next, self._depth, self._operators = before
+            self._next, self._depth, self._operators, self._against = before
         return False
 
     def _test(self) -> ex.Condition:
@@ -122,7 +126,10 @@ class _Reader:
         if self._here.text not in COMPARISONS:
             raise self._wrong("a comparison such as < or >=")
         operator = self._step().text
-        return ex.Compare(cast(Any, operator), left, self.value())
+        self._against = left
+        right = self.value()
+        self._against = None
+        return ex.Compare(cast(Any, operator), left, right)
 
     def _bits(self) -> int:
         word = self._expect("hex")
@@ -211,11 +218,18 @@ class _Reader:
 
     def _number(self) -> ex.Number:
         word = self._expect("number")
+        self._refuse_unit(word, None if self._against is None else dimension_of(self._against))
         unit, size = SPELLED[word.unit] if word.unit else (None, 1.0)
         value = float(word.text) * size
         if not math.isfinite(value):
             raise LanguageError(f"{word.text} is more than a number can be", word.at)
         return ex.Number(value, unit)
+
+    def _refuse_unit(self, word: Token, fitting: Dimension | None) -> None:
+        """LanguageError where a word after a number is no unit. fitting: what dimension it may have, where known."""
+        here = self._here
+        if not word.unit and (here.kind == "unit" or (here.kind == "name" and here.text not in AFTER_NUMBERS)):
+            raise LanguageError(f"there is no unit {here.text}: {_units(fitting)}", here.at)
 
     def _peers(self) -> ex.Peers:
         value = self.value()
@@ -238,6 +252,7 @@ class _Reader:
         reading = self._plain(self._expect("name"))
         self._sign("[")
         word = self._expect("number")
+        self._refuse_unit(word, BASES[Unit.SECONDS])
         try:
             window_s = seconds_of(word.text + word.unit)
         except ValueError as error:
@@ -318,6 +333,14 @@ class _Reader:
     def _wrong(self, wanted: str) -> LanguageError:
         found = repr(self._here.text) if self._here.kind != "end" else "the end"
         return LanguageError(f"here should be {wanted}, not {found}", self._here.at)
+
+
+def _units(fitting: Dimension | None) -> str:
+    """Which units there are, of a dimension where one is known."""
+    if fitting is None:
+        return f"there are {', '.join(SPELLED)}"
+    found = [name for name, (unit, _) in SPELLED.items() if BASES[unit] == fitting]
+    return f"here it may be {', '.join(found)}" if found else "here a number stands alone"
 
 
 def _unknown(name: str) -> str:

@@ -26,6 +26,12 @@ def _name(name: str, value: Any) -> str:
     return text
 
 
+def _own(name: str, value: Any) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError("A rule needs a name, such as fan_gone: small letters, digits and _")
+    return _name(name, value)
+
+
 def _severity(name: str, value: Any) -> str:
     text = line(name, value)
     if text not in [one.value for one in Severity]:
@@ -62,9 +68,9 @@ KINDS: Mapping[str, Mapping[str, Reader]] = {
         **_BY,
     },
     "unsilence": {"silence": number, **_BY},
-    "rule": {"name": _name, "table": _table, **_BY},
-    "enable": {"name": _name, "on": switch, **_BY},
-    "reset": {"name": _name, **_BY},
+    "rule": {"name": _own, "table": _table, **_BY},
+    "enable": {"name": _own, "on": switch, **_BY},
+    "reset": {"name": _own, **_BY},
 }
 """Kind → its fields. What may be None may be left out."""
 

@@ -128,7 +128,8 @@ def replayed(
         try:
             book.apply(name, book.changed(name, table))
         except RuleError as error:
-            raise ParameterError(f"{str(error)[0].upper()}{str(error)[1:]}.") from error
+            why = "; ".join(error.problems) if name == DRAFT else str(error)
+            raise ParameterError(f"{why[0].upper()}{why[1:]}.") from error
     if name not in book.rules:
         raise ParameterError(f"There is no rule {name}.", 404)
     start, end = parameters.range_ms(given, sources.now_ms(), REPLAY_MS)

@@ -249,7 +249,16 @@ def test_a_draft_is_replayed_without_name_and_title(web: Web, name: str) -> None
     found = replay(**draft)
     assert (found.status_code, len(found.json["fired"]) > 0) == (200, True)
     refused = replay(**draft | {"for": "soon"})
-    assert (refused.status_code, "is no duration" in refused.json["error"]) == (400, True)
+    assert (refused.status_code, refused.json["error"][:8]) == (400, "For: 'so")
+    unit = replay(**draft | {"when": "gpu_temperature_celsius > 0 C"}).json["error"]
+    assert unit == "When: there is no unit C: here it may be °C (at character 29)."
+
+
+@pytest.mark.parametrize("name", ["", "  ", None])
+def test_a_rule_without_a_name_is_refused_with_a_sentence(web: Web, name: str | None) -> None:
+    told = "A rule needs a name, such as fan_gone: small letters, digits and _"
+    assert ask(web, 400, kind="rule", name=name, table=MINE)["error"].rstrip(".") == told
+    assert ask(web, 400, kind="rule", name="Fan gone", table=MINE)["error"].startswith("“name” is 'Fan gone'")
 
 
 def test_a_rule_is_checked_without_being_changed(web: Web) -> None:
