@@ -10,6 +10,7 @@ import pytest
 
 from alerts import expression as ex
 from alerts.book import Book
+from alerts.evaluate import truth
 from alerts.extents import surely_quiet
 from alerts.grouping import Memory
 from alerts.language import parse
@@ -160,6 +161,17 @@ def test_of_infinite_numbers_nothing_is_ruled_out() -> None:
     rows = {**CALM, of_node("b", "memory_available_bytes"): [10.0, 10, 10, 10, 10, float("inf")]}
     assert not _quiet("memory_available_bytes < 1", "node", rows)
     assert not _quiet('target_state in ("refused")', "node", given={"target_state": {"a": np.array([float("inf")])}})
+
+
+def test_a_change_is_counted_by_ticks_though_the_last_answer_came_late() -> None:
+    """The answer before the window is that of its tick; three seconds before the last answer there was another."""
+    condition, memory = parse("change(memory_available_bytes[3s]) < 0 - 5"), Memory()
+    samples = frame({of_node("a", "memory_available_bytes"): [20.0, 20, 20, 10, 10, 10]})
+    samples.at_ms[:, -1] += 1200
+    views = [View(samples, 5, MEMBERS, memory=memory) for _ in range(3)]
+    assert not any(surely_quiet(condition, PLACES["node"], view) for view in views)
+    held = truth(condition, PLACES["node"], views[-1], [("a",)])
+    assert held.tolist() == [[1.0]]
 
 
 def test_large_counters_are_not_told_apart_better_than_numbers_are() -> None:
