@@ -10,6 +10,7 @@ import numpy as np
 from alerts.evaluate import instances, truth
 from alerts.expression import Condition
 from alerts.extents import surely_quiet
+from alerts.known import advance_known, asks_absent, there, with_those
 from alerts.machine import NEW, Change, Phase, Standing, advance
 from alerts.places import Key
 from alerts.rule import Rule
@@ -57,7 +58,9 @@ class Book:
         under_way = self.by_rule.get(rule.name)
         if not under_way and _is_quiet(rule, view):
             return []
-        keys = instances(rule.condition, rule.place, view)
+        keys, absent = instances(rule.condition, rule.place, view), asks_absent(rule, view)
+        if absent and under_way:
+            keys = with_those(keys, under_way, rule.place, view)
         if not keys:
             return []
         holds = _worked_out(rule, view, keys)
@@ -69,10 +72,14 @@ class Book:
             return []
         clears = 1.0 - holds if rule.clear_condition is None else truth(rule.clear_condition, rule.place, view, keys)
         timing = replace(rule.timing, hold_ms=max(rule.timing.hold_ms, self.hold_ms))
+        known = there(rule.condition, rule.place, view, keys) if absent else None
         turns: list[Turn] = []
         for at in moving:
-            before = under_way.get(keys[at], NEW)
-            after, changes = advance(before, view.ticks, holds[at], clears[at], timing)
+            before, story = under_way.get(keys[at], NEW), (view.ticks, holds[at], clears[at])
+            if known is None:
+                after, changes = advance(before, *story, timing)
+            else:
+                after, changes = advance_known(before, *story, known[at], timing)
             self._keep(rule.name, keys[at], after)
             turns += [Turn(rule.name, keys[at], change) for change in changes]
         return turns

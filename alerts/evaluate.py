@@ -39,10 +39,15 @@ def instances(condition: ex.Condition | ex.Value, place: Place, view: View) -> l
     """The instances that a condition, or a value, can speak of: those for which one of its readings of the place is
     there."""
     memory = view.memory
-    owned, fixed = memory.of(("owned", id(condition), place.name), condition, lambda: _owned(condition, place))
-    groups = () if fixed else tuple(view.keys(reading, place) for reading in owned)
+    mine, fixed = memory.of(("owned", id(condition), place.name), condition, lambda: _owned(condition, place))
+    groups = () if fixed else tuple(view.keys(reading, place) for reading in mine)
     name = ("instances", id(condition), place.name, *map(id, groups))
-    return memory.of(name, (condition, groups), lambda: _instances(owned, place, view))
+    return memory.of(name, (condition, groups), lambda: _instances(mine, place, view))
+
+
+def owned(condition: ex.Condition | ex.Value, place: Place) -> list[ex.Reading]:
+    """The readings of a condition that instances of the place have of their own."""
+    return _owned(condition, place)[0]
 
 
 def _owned(condition: ex.Condition | ex.Value, place: Place) -> tuple[list[ex.Reading], bool]:
@@ -56,8 +61,8 @@ def _owned(condition: ex.Condition | ex.Value, place: Place) -> tuple[list[ex.Re
     return found, all(of_samples(reading) for reading in found)
 
 
-def _instances(owned: Sequence[ex.Reading], place: Place, view: View) -> list[Key]:
-    found = dict.fromkeys(key for reading in owned for key in view.keys(reading, place))
+def _instances(mine: Sequence[ex.Reading], place: Place, view: View) -> list[Key]:
+    found = dict.fromkeys(key for reading in mine for key in view.keys(reading, place))
     if place.owner is Scope.DEPLOYMENT:
         found.update(dict.fromkeys((name,) for name in {*view.members.nodes.values(), *view.members.engines.values()}))
     if place.owner is Scope.CLUSTER:

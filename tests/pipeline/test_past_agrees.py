@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from alerts.replay import replay
-from alerts.rulebook import Rulebook
+from alerts.rulebook import Rulebook, Tables
 from pipeline import sampler as sampling
 from pipeline.config import TargetConfig, TargetKind
 from pipeline.past import StoredPast
@@ -26,9 +26,9 @@ BEGIN_S = 3_300
 Fired = list[tuple[tuple[str, ...], int]]
 
 
-def both(path: Path, name: str, until_ms: int) -> tuple[Fired, Fired]:
+def both(path: Path, name: str, until_ms: int, file: Tables | None = None) -> tuple[Fired, Fired]:
     """(instance, instant) of what fired live, and of what a replay says."""
-    store, rule = open_store(str(path), writer=False, now_ms=0), Rulebook({}).rules[name]
+    store, rule = open_store(str(path), writer=False, now_ms=0), Rulebook(file or {}).rules[name]
     live = sorted((one.key, one.fired_ms) for one in store.alerts() if one.rule == name)
     past = StoredPast(store, rule, 0, until_ms)
     found = sorted((one.key, one.fired_ms) for one in replay(rule, past, past.hold_ms).fired)
@@ -109,6 +109,26 @@ def test_over_silences_of_all_targets_a_replay_says_what_was_told_live(tmp_path:
     for name in QUICK:
         live, found = whole(stage.path, name, (last + 600) * 1000)
         assert found == live, name
+
+
+def test_what_a_page_does_not_say_any_more_is_missed(tmp_path: Path) -> None:
+    """For longer than a collector remembers samples of what is not there."""
+    stage = Stage(tmp_path / "store.db", TargetKind.NODE)
+    table = {"title": "No temperature", "place": "gpu", "severity": "warning", "for": "120s"}
+    file = {"blind": {**table, "when": "absent(gpu_temperature_celsius)"}}
+    stage.settings = {"alerts": file}
+    page = f"tachograph_{memory.MEMORY_TOTAL.name} 128e9\n"
+    degrees = 'tachograph_gpu_temperature_celsius{gpu="0"} 60\n'
+
+    async def story(stage: Stage) -> None:
+        for second in range(1, 260):
+            stage.status, stage.body = 200, (page + degrees * (second <= 60 or second > 240)).encode()
+            await stage.tick(second)
+
+    stage.play(story)
+    live, found = both(stage.path, "blind", 300_000, file)
+    assert live == [(("one", "0"), 181_000)]
+    assert found == live
 
 
 class Disk:
