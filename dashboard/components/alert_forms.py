@@ -13,6 +13,8 @@ from dashboard.layout.static import Raw
 
 Answer = Mapping[str, Any]
 LENGTHS = (("1 h", 60), ("8 h", 480), ("1 d", 1440), ("7 d", 10080))
+LONG = (("7 d", 10080), ("30 d", 43200), ("90 d", 129600), ("1 year", 525600))
+"""For how long a window comes back every week; a silence is a year long at most."""
 REPLAY = (
     '<button type="button" class="plain" data-replay>When would this have fired?</button>'
     '<div class="wide replayed" role="status" data-replayed></div>'
@@ -80,21 +82,58 @@ def quieten(alert: Answer, now_ms: int) -> Raw:
 
 def silence(rules: Sequence[Answer], now_ms: int) -> Raw:
     """A silence or a maintenance: what it is about, and from when to when, in the viewer's zone."""
-    names = [("", "any rule"), *((rule["name"], rule["title"]) for rule in rules)]
-    lengths = [(str(minutes), words) for words, minutes in LENGTHS]
-    severities = [("", "any severity"), *((name, name) for name in SEVERITIES)]
     return form(
         "silence",
-        choice("rule", "Rule", names),
-        entry("node", "Node or engine", "", "any"),
-        choice("severity", "Severity", severities),
+        *_which(rules),
         moment("start_ms", "From (empty: now)"),
-        choice("end_ms", "For", lengths, "60", now_ms, "lasting"),
-        moment("end_ms", "Or until"),
-        entry("comment", "Why", "", "new switch"),
+        *_until(LENGTHS, "60", now_ms),
         button="Silence",
         flag="once",
         class_name="typed",
+    )
+
+
+def weekly(rules: Sequence[Answer], now_ms: int) -> Raw:
+    """A silence in a window of every week, by the clock of a place; the viewer's where none is written."""
+    return form(
+        "silence",
+        *_which(rules),
+        entry("weekly.days", "Days", "", "fri, sat", "days"),
+        _clock("weekly.from", "From", "22:00"),
+        _clock("weekly.to", "To", "06:00"),
+        entry("weekly.zone", "By the clock of", "", "Europe/Berlin", "zone"),
+        *_until(LONG, "525600", now_ms),
+        button="Silence every week",
+        flag="once",
+        class_name="typed",
+    )
+
+
+def _which(rules: Sequence[Answer]) -> list[str]:
+    """Which alerts a silence is about."""
+    names = [("", "any rule"), *((rule["name"], rule["title"]) for rule in rules)]
+    severities = [("", "any severity"), *((name, name) for name in SEVERITIES)]
+    return [
+        choice("rule", "Rule", names),
+        entry("node", "Node or engine", "", "any"),
+        entry("deployment", "Deployment", "", "any"),
+        choice("severity", "Severity", severities),
+    ]
+
+
+def _until(lengths: Sequence[tuple[str, int]], chosen: str, now_ms: int) -> list[str]:
+    """For how long a silence is, and why."""
+    return [
+        choice("end_ms", "For", [(str(minutes), words) for words, minutes in lengths], chosen, now_ms, "lasting"),
+        moment("end_ms", "Or until"),
+        entry("comment", "Why", "", "new switch"),
+    ]
+
+
+def _clock(name: str, label: str, value: str) -> str:
+    return (
+        f'<label><span class="label">{escape(label)}</span>'
+        f'<input type="time" name="{escape(name)}" value="{escape(value)}" data-as="text" required></label>'
     )
 
 

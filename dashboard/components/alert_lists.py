@@ -25,6 +25,8 @@ PAST = (
     ("Lasted", "from Since to Ended"),
     "Ended because",
 )
+AT_FIRST = 10
+"""Rows of what is over that stand there at first; `90-alerts.css` hides the others."""
 DIGITS = re.compile(r"([0-9]+)")
 MOST_NAMES = 8
 """Of those that the same alert fires on."""
@@ -200,7 +202,7 @@ def silences(found: Sequence[Answer]) -> Component:
 
 
 def history(alerts: Iterable[Answer], now_ms: int) -> Component:
-    """What is over."""
+    """What is over: the newest ten, and all of it on one click."""
     rows = [
         Row(
             html.Span([mark(one["severity"]), link(one)]),
@@ -214,4 +216,11 @@ def history(alerts: Iterable[Answer], now_ms: int) -> Component:
         )
         for one in alerts
     ]
-    return table(PAST, rows, "Earlier alerts", "alert-history")
+    shown = table(PAST, rows, "Earlier alerts", "alert-history")
+    return shown if len(rows) <= AT_FIRST else html.Div([shown, _more(len(rows) - AT_FIRST)], className="shortened")
+
+
+def _more(count: int) -> Component:
+    """A switch for the rows behind the first: whether it is open is the browser's alone."""
+    words = [html.Span(f"Show {count} more", className="closed"), html.Span(f"Show the newest {AT_FIRST} alone")]
+    return html.Details(html.Summary(words), className="more-rows", **{"data-key": "more"})

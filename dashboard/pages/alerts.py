@@ -41,9 +41,15 @@ def now(answer: Answer, rules: Answer, read: still.Now = lambda _target, _metric
     if answer["pending"]:
         parts.append(panel("Pending", lists.pending(answer["pending"], at_ms), key="pending"))
     listed = [lists.silences(quiet)] if quiet else []
-    words = html.Summary("Silence alerts, or plan a maintenance …")
-    make = html.Details([words, forms.silence(rules["rules"], now_ms)], **{"data-key": "silence"})
-    return [*parts, panel("Silences", *listed, make, key="silences")]
+    ways = (
+        ("silence", "Silence alerts, or plan a maintenance …", forms.silence),
+        ("weekly", "Silence alerts in a window of every week …", forms.weekly),
+    )
+    made = [
+        html.Details([html.Summary(words), make(rules["rules"], now_ms)], **{"data-key": key})
+        for key, words, make in ways
+    ]
+    return [*parts, panel("Silences", *listed, *made, key="silences")]
 
 
 def silent(monitor: Answer, since_ms: int) -> list[Component]:

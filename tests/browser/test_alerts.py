@@ -69,8 +69,9 @@ def test_a_maintenance_is_planned_and_its_form_is_empty_again(site: Site, open_p
     sent = orders(page)
     with collecting(site.world):
         page.get_by_text("Silence alerts, or plan a maintenance").click()
-        form = page.locator("form.typed[data-alert-order='silence']")
+        form = page.locator("[data-key=silence] form.typed")
         form.get_by_label("Node or engine").fill("spark-02")
+        form.get_by_label("Deployment").fill("Kimi-K3")
         form.get_by_label("From (empty: now)").fill("2026-11-30T02:30")
         form.locator("select[name=end_ms]").select_option("8 h")
         form.get_by_label("Why", exact=True).fill("new switch")
@@ -80,8 +81,35 @@ def test_a_maintenance_is_planned_and_its_form_is_empty_again(site: Site, open_p
         expect(row).to_contain_text("new switch")
         expect(form.get_by_label("Why", exact=True)).to_have_value("")
     start = 1_796_002_200_000
-    about = {"node": "spark-02", "comment": "new switch"}
+    about = {"node": "spark-02", "deployment": "Kimi-K3", "comment": "new switch"}
     assert sent == [{"kind": "silence", "start_ms": start, "end_ms": start + 28_800_000, **about}]
+
+
+@pytest.mark.live
+def test_a_window_of_every_week_is_silenced(site: Site, open_page: Open, complaints: Complaints) -> None:
+    """For a year where nothing else is chosen, by the viewer's clock where no other is named."""
+    complaints.allowed = ("400 (BAD REQUEST)",)
+    page = open_page(f"{site.address}/alerts")
+    sent = orders(page)
+    with collecting(site.world):
+        page.get_by_text("Silence alerts in a window of every week").click()
+        form = page.locator("[data-key=weekly] form.typed")
+        form.get_by_role("button").click()
+        expect(form.locator("[data-said]")).to_contain_text("A weekly window has “days”")
+        form.get_by_label("Days").fill("Fri, saturday")
+        form.locator("[name=rule]").select_option("gpu_hot")
+        form.get_by_role("button").click()
+        row = page.locator(".silences tbody tr", has_text="rule gpu_hot")
+        expect(row).to_contain_text("fri, sat 22:00–06:00 Europe/Berlin")
+        form.get_by_label("Days").fill("sun")
+        form.get_by_label("By the clock of").fill("America/New_York")
+        form.locator("[name='weekly.to']").fill("07:30")
+        form.get_by_role("button").click()
+        expect(page.locator(".silences tbody")).to_contain_text("sun 22:00–07:30 America/New_York")
+    last = next(one for one in sent if one.get("rule") == "gpu_hot")
+    found = next(one for one in site.world.writer.silences() if one.rule == "gpu_hot")
+    assert last["weekly"] == {"days": ["fri", "sat"], "from": "22:00", "to": "06:00", "zone": "Europe/Berlin"}
+    assert 364.9 * 86_400_000 < last["end_ms"] - found.start_ms <= 365 * 86_400_000
 
 
 @pytest.mark.look

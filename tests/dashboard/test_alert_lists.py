@@ -229,6 +229,13 @@ def test_what_is_over() -> None:
     assert rows(lists.history([{**ended, "why_ended": ""}], NOW))[1][6] == "–"
 
 
+def test_ten_of_what_is_over_stand_there_at_first() -> None:
+    ended = [alert(number, state="resolved", ended=NOW) for number in range(1, 13)]
+    assert "Show 2 more" in text(lists.history(ended, NOW))
+    assert len(rows(lists.history(ended, NOW))) == 13, "all are there, for who looks for words on the page"
+    assert "Show" not in text(lists.history(ended[:10], NOW))
+
+
 def test_hostile_texts_stay_text() -> None:
     hostile = alert(1, title=EVIL, message=EVIL, why_ended=EVIL, acknowledged=NOW, acknowledged_by=EVIL, key=[EVIL])
     hostile["subject"] = EVIL
@@ -248,6 +255,7 @@ def test_hostile_texts_stay_text() -> None:
         lists.silences([{**SILENCE, **about}]),
         alert_rules.rule({**RULE, **rule, "settings": {EVIL: EVIL}, "origins": {EVIL: "page"}, "channels": [EVIL]}),
         forms.silence([{"name": EVIL, "title": EVIL}], NOW),
+        forms.weekly([{"name": EVIL, "title": EVIL}], NOW),
         forms.filters({"node": EVIL, "text": EVIL, "rule": EVIL}, [{"name": EVIL, "title": EVIL}]),
         *alert_page.body({**told, "because": hostile, "silenced": {**SILENCE, **about, "by": EVIL}, "rule": hint}, NOW)[
             0
@@ -270,6 +278,18 @@ def test_a_silence_of_an_alert_is_about_its_rule_and_its_node() -> None:
     assert f'name="end_ms" data-as="minutes" data-base="{NOW}"' in html
     assert '<option value="60" selected>1 h</option>' in html
     assert 'name="node"' not in render(forms.quieten(alert(4, key=[]), NOW))
+
+
+def test_both_forms_of_silences_say_which_alerts_and_until_when() -> None:
+    for form, chosen in ((forms.silence([], NOW), "60"), (forms.weekly([], NOW), "525600")):
+        html = render(form)
+        assert 'data-alert-order="silence"' in html
+        for name in ("rule", "node", "deployment", "severity", "comment"):
+            assert f'name="{name}"' in html
+        assert f'<option value="{chosen}" selected>' in html
+    for name in ("days", "from", "to", "zone"):
+        assert f'name="weekly.{name}"' in html
+        assert f'name="weekly.{name}"' not in render(forms.silence([], NOW))
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,10 @@ const READ = {
   before: (text, base) => moment(text, base, -1),
   // Of a field of date and time, in the viewer's zone.
   moment: (text) => (text ? fromInput(text) ?? "" : ""),
+  // Days of the week, however they are written.
+  days: (text) => text.toLowerCase().split(/[\s,]+/).filter(Boolean).map((day) => day.slice(0, 3)),
+  // Where nothing stands, the viewer's own; where the browser does not know that, none is sent.
+  zone: (text) => text.trim() || (Intl.DateTimeFormat().resolvedOptions().timeZone ?? ""),
   // Minutes after where the command begins, now where it says nothing of that.
   lasting: (text, base, found) => (found.start_ms ?? base) + Math.round(Number(text) * 60000),
 };
