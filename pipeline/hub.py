@@ -194,9 +194,15 @@ class Hub:
         self.alarms.follow(told.moved)
         raised = self._alerts(samples, drafts, tick, of_alerts)
         spoken = self._tell(tick, raised)
+        return Work(now_ms, tuple(drafts), self._batch(samples, episodes, told, raised, spoken, now_ms))
+
+    def _batch(
+        self, samples: list[Sample], episodes: list[Episode], told: Told, raised: Raised, spoken: Spoken, now_ms: int
+    ) -> Batch:
+        """All that is committed with a tick's rows."""
         opened, closed = self._book.drain()
         pending, self._pending = self._pending, Pending()
-        batch = Batch(
+        return Batch(
             offsets=[offset for sample in samples for offset in sample.offsets],
             absences_opened=opened,
             absences_closed=closed,
@@ -219,7 +225,6 @@ class Hub:
             notices=spoken.notices,
             memories=spoken.memories,
         )
-        return Work(now_ms, tuple(drafts), batch)
 
     def _taken(self, sample: Sample, tick: int, episodes: list[Episode]) -> list[Draft]:
         """One sample's row. What one target says must never stop the others: a defect costs it this sample."""

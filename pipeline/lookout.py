@@ -23,10 +23,10 @@ from pipeline.givens import BOOT_FACT, Givens
 from pipeline.membership import of_nodes
 from pipeline.strip import Row, Strip
 from pipeline.targets import Target
-from pipeline.window import Window
+from pipeline.window import SHOWN, Window
 from storage.records import Offset
 from storage.store import Store
-from telemetry.counters import BREAKING, FROM_ZERO, NOMINAL_PER_GAP
+from telemetry.counters import NOMINAL_PER_GAP
 from telemetry.frame import Floats, Frame
 from telemetry.model import Scope, Series
 
@@ -34,8 +34,6 @@ SHORT_MS = 60_000
 """Windows up to this are most of them; what is read over longer ones is cut apart, further back."""
 REACHES = (10_000, SHORT_MS, needs.LONGEST_MS)
 """Longest windows of the frames that are cut: the shorter, the cheaper."""
-SHOWN = BREAKING | FROM_ZERO
-"""Steps that frames show."""
 
 
 class Lookout:
