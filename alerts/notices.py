@@ -75,10 +75,14 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What a channel was told: of each alert the last word, and when messages went out in the last hour."""
+    """What a channel was told: of each alert the last word, and when messages went out in the last hour.
+
+    held: alerts of which something is due that the limit of messages in an hour holds back, and since when.
+    """
 
     told: Mapping[int, Told] = field(default_factory=dict)
     sent_ms: tuple[int, ...] = ()
+    held: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,17 +98,33 @@ class Notice:
 def due(channel: Channel, alerts: Iterable[Alert], memory: Memory, now_ms: int) -> tuple[Notice | None, Memory]:
     """The message that a channel gets now, if any, and what it was told then.
 
-    The order of the alerts changes nothing. What was told of an alert that no longer exists is forgotten.
+    The order of the alerts changes nothing. What was told of an alert that no longer exists is forgotten. What the
+    limit of messages in an hour holds back is told when there is room again; of what came and went meanwhile the end.
     """
     present = sorted(alerts, key=lambda alert: alert.id)
     kept = {alert.id: _by_now(memory.told[alert.id], now_ms) for alert in present if alert.id in memory.told}
     sent = tuple(at for at in memory.sent_ms if now_ms - HOUR_MS < at <= now_ms)
-    words = [(alert, word) for alert in present if (word := _word(channel, alert, kept.get(alert.id), now_ms))]
-    if not words or _held(channel, sent, now_ms) or _gathering(channel, words, now_ms):
-        return None, Memory(kept, sent)
+    late = [one for one in present if one.id in memory.held and _hears(channel, one) and not one.caused]
+    held = {one.id: memory.held[one.id] for one in late}
+    words = [(one, word) for one in present if (word := _word(channel, one, kept.get(one.id), one.id in held, now_ms))]
+    if words and _held(channel, sent, now_ms):
+        new = {one.id: now_ms for one, word in words if word is not Word.STILL}
+        return None, Memory(kept, sent, new | held)
+    if not words or _gathering(channel, words, now_ms):
+        return None, Memory(kept, sent, held)
     kept |= {alert.id: Told(word, now_ms) for alert, word in words}
     said = tuple((alert.id, word) for alert, word in words)
-    return Notice(_identity(channel.name, said, now_ms), channel.name, now_ms, said), Memory(kept, (*sent, now_ms))
+    left = {number: since for number, since in held.items() if number not in dict(said)}
+    notice = Notice(_identity(channel.name, said, now_ms), channel.name, now_ms, said)
+    return notice, Memory(kept, (*sent, now_ms), left)
+
+
+def owed(channel: Channel, memory: Memory) -> set[int]:
+    """Numbers of alerts whose end a channel has to hear, should they end."""
+    if not channel.enabled:
+        return set()
+    begun = {number for number, last in memory.told.items() if last.word is not Word.RESOLVED}
+    return {*memory.held, *(begun if channel.resolved else ())}
 
 
 def _by_now(told: Told, now_ms: int) -> Told:
@@ -112,15 +132,20 @@ def _by_now(told: Told, now_ms: int) -> Told:
     return told if told.at_ms <= now_ms else replace(told, at_ms=now_ms)
 
 
-def _word(channel: Channel, alert: Alert, told: Told | None, now_ms: int) -> Word | None:
-    """What is due on one alert."""
+def _hears(channel: Channel, alert: Alert) -> bool:
+    """Whether it is an alert of which a channel wants to be told."""
     mild = RANK[alert.severity] < RANK[channel.least]
     elsewhere = alert.channels and channel.name not in alert.channels
-    if mild or elsewhere or alert.silenced or not channel.enabled:
+    return channel.enabled and not (mild or elsewhere)
+
+
+def _word(channel: Channel, alert: Alert, told: Told | None, held: bool, now_ms: int) -> Word | None:
+    """What is due on one alert. held: the limit of messages in an hour has kept something of it back."""
+    if alert.silenced or not _hears(channel, alert):
         return None
     if alert.over_ms is not None:
-        ended = told is not None and told.word is not Word.RESOLVED
-        return Word.RESOLVED if ended and channel.resolved else None
+        ended = told.word is not Word.RESOLVED and channel.resolved if told is not None else held
+        return Word.RESOLVED if ended else None
     if alert.caused or not alert.known:
         return None
     if told is None or told.word is Word.RESOLVED:
@@ -133,7 +158,7 @@ def _held(channel: Channel, sent: Sequence[int], now_ms: int) -> bool:
     """Whether a message has to wait: half of an hour's go out at once, the others are spread over the hour.
 
     So what flaps cannot use up the hour in minutes and leave nothing for what matters: of twenty, the next is at most
-    six minutes away. Of fewer than four none is kept.
+    six minutes away. Fewer than four all go out at once; what is due then waits for the hour to pass.
     """
     at_once = channel.per_hour if channel.per_hour < PACED else channel.per_hour // 2
     if len(sent) >= channel.per_hour:

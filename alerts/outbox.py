@@ -65,8 +65,8 @@ class ChannelMemory:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """How delivery to a channel goes. failing: its last message was given up, was tried twice in vain, or
-    waits for long."""
+    """How delivery to a channel goes. waiting: messages; held: alerts that the limit of messages in an hour holds back.
+    failing: its last message was given up, was tried twice in vain, or waits for long."""
 
     channel: str
     last_sent_ms: int | None = None
@@ -74,6 +74,7 @@ class Account:
     last_error_ms: int | None = None
     waiting: int = 0
     failing: bool = False
+    held: int = 0
 
 
 def account(channel: str, found: Sequence[Outgoing], now_ms: int) -> Account:
@@ -109,11 +110,21 @@ def words_of(found: Sequence[Sequence[Any]] | None) -> tuple[tuple[int, Word], .
     return None if found is None else tuple((number, Word(word)) for number, word in found)
 
 
-def told_json(told: Mapping[int, Told]) -> list[list[Any]]:
-    """[[alert, word, at_ms], …], by alert."""
-    return [[number, last.word.value, last.at_ms] for number, last in sorted(told.items())]
+HELD = "held back"
+"""In place of a word: something of this alert is due, and waits."""
+
+
+def told_json(told: Mapping[int, Told], held: Mapping[int, int] | None = None) -> list[list[Any]]:
+    """[[alert, word, at_ms], …], by alert; then [alert, "held back", since_ms] of what waits."""
+    words = [[number, last.word.value, last.at_ms] for number, last in sorted(told.items())]
+    return words + [[number, HELD, since_ms] for number, since_ms in sorted((held or {}).items())]
 
 
 def told_of(found: Sequence[Sequence[Any]]) -> dict[int, Told]:
-    """What `told_json` wrote."""
-    return {number: Told(Word(word), at_ms) for number, word, at_ms in found}
+    """The words of what `told_json` wrote."""
+    return {number: Told(Word(word), at_ms) for number, word, at_ms in found if word != HELD}
+
+
+def held_of(found: Sequence[Sequence[Any]]) -> dict[int, int]:
+    """What `told_json` wrote that waits, and since when."""
+    return {number: since_ms for number, word, since_ms in found if word == HELD}

@@ -27,6 +27,6 @@ def add_tables(to: MetaData) -> None:
         "notice_memory",
         to,
         Column("channel", Text, primary_key=True),
-        Column("told", Text, nullable=False),  # JSON array of [alert, word, at_ms]
+        Column("told", Text, nullable=False),  # JSON array of [alert, word or "held back", at_ms]
         Column("sent", Text, nullable=False),  # JSON array: instants of the last hour's messages
     )

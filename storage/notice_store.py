@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from alerts.outbox import Account, ChannelMemory, Outgoing, State, account
 from storage import notices
@@ -58,8 +59,10 @@ class NoticeStore:
         found: dict[str, Account] = {}
         with self._database.reading() as connection:
             waiting = notices.find(connection, None, State.WAITING, None)
+            held = {one.channel: len(one.memory.held) for one in notices.memories(connection)}
             for name in channels:
                 of_channel = [one for one in waiting if one.channel == name]
                 of_channel += notices.newest(connection, name, now_ms - LOOK_BACK_MS)
-                found[name] = account(name, list({one.id: one for one in of_channel}.values()), now_ms)
+                of_name = account(name, list({one.id: one for one in of_channel}.values()), now_ms)
+                found[name] = replace(of_name, held=held.get(name, 0))
         return found

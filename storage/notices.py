@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Row, and_, delete, select, update
 from sqlalchemy.sql.dml import Insert
 
 from alerts.notices import Memory, Notice
-from alerts.outbox import ChannelMemory, Outgoing, State, told_json, told_of, words_json, words_of
+from alerts.outbox import ChannelMemory, Outgoing, State, held_of, told_json, told_of, words_json, words_of
 from storage import schema
 from storage.codec import text_of, value_of
 from storage.database import Database
@@ -51,7 +51,7 @@ class NoticeWriter:
         memories = [
             {
                 "channel": one.channel,
-                "told": text_of(told_json(one.memory.told)),
+                "told": text_of(told_json(one.memory.told, one.memory.held)),
                 "sent": text_of(list(one.memory.sent_ms)),
             }
             for one in batch.memories
@@ -63,7 +63,11 @@ class NoticeWriter:
 def memories(connection: Connection) -> list[ChannelMemory]:
     """What channels were told."""
     found = connection.execute(select(MEMORY).order_by(MEMORY.c.channel))
-    return [ChannelMemory(row.channel, Memory(told_of(value_of(row.told)), tuple(value_of(row.sent)))) for row in found]
+    return [ChannelMemory(row.channel, _memory(value_of(row.told), value_of(row.sent))) for row in found]
+
+
+def _memory(told: list[list[Any]], sent: list[int]) -> Memory:
+    return Memory(told_of(told), tuple(sent), held_of(told))
 
 
 def find(connection: Connection, channel: str | None, state: State | None, since_ms: int | None) -> list[Outgoing]:

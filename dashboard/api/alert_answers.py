@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from alerts.defaults import Tables
@@ -92,20 +92,30 @@ Standings = Mapping[tuple[str, Key], Standing]
 @dataclass(frozen=True, slots=True)
 class Beside:
     """What an alert is told with. firing: numbers of those that fire and are not silenced. stand: where instances
-    stand. silences: that hold or are to come."""
+    stand. silences: that hold or are to come. held: alert → channels to which the limit of messages in an hour holds
+    something of it back."""
 
     now_ms: int
     firing: frozenset[int]
     stand: Standings
     silences: Sequence[Silence]
     book: Rulebook
+    held: Mapping[int, Sequence[str]] = field(default_factory=dict)
 
 
 def _beside(sources: Sources, file: Tables) -> Beside:
     now = sources.now_ms()
     silences = sources.store.silences(now)
     firing = frozenset(speaking(sources.store.alerts(AlertFilter(firing=True)), silences, now))
-    return Beside(now, firing, _standings(sources), silences, rulebook_to_read(sources, file))
+    return Beside(now, firing, _standings(sources), silences, rulebook_to_read(sources, file), _held(sources))
+
+
+def _held(sources: Sources) -> dict[int, list[str]]:
+    found: dict[int, list[str]] = {}
+    for one in sources.store.memories():
+        for number in one.memory.held:
+            found.setdefault(number, []).append(one.channel)
+    return found
 
 
 def _standings(sources: Sources) -> Standings:
@@ -184,6 +194,7 @@ def alert_json(alert: Alert, beside: Beside) -> dict[str, Any]:
         "silence": number,
         "acknowledged": alert.acknowledged_ms,
         "acknowledged_by": alert.acknowledged_by,
+        "held_back": list(beside.held.get(alert.id, ())),
         "run": alert.run,
         "revision": alert.revision,
         **shape(alert, state, number, runbook),

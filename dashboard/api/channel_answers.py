@@ -39,6 +39,7 @@ def channel_json(shown: Shown, account: Account) -> dict[str, Any]:
         "last_success": account.last_sent_ms,
         "last_error": error,
         "waiting": account.waiting,
+        "held": account.held,
         "failing": account.failing,
     }
 

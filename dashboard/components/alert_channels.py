@@ -63,6 +63,8 @@ def level(one: Answer) -> str:
 def state(one: Answer) -> str:
     """How it stands in a few words."""
     waiting = "" if not one["waiting"] else f", {one['waiting']} waiting"
+    if one["held"]:
+        waiting += f", held back by the limit of {one['per_hour']} an hour: {one['held']} waiting"
     if not one["enabled"]:
         return "off"
     if one["failing"]:

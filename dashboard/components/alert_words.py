@@ -162,6 +162,13 @@ def hidden(silence: Answer) -> Component:
     return html.P([*when, f"{by(silence['by'])}{why}"], className="note")
 
 
+def held_back(alert: Answer) -> Component:
+    """That channels will hear of it, or of its end, when a message may go out again."""
+    what = "Not told yet" if alert["ended"] is None else "Not told yet that it is over"
+    why = "held back by the limit of messages in an hour, and told as soon as there is room"
+    return html.P(f"{what} to {', '.join(alert['held_back'])}: {why}.", className="note")
+
+
 def about(silence: Answer) -> str:
     """Which alerts a silence means."""
     told = [f"{key} {silence[key]}" for key in ("rule", "node", "deployment", "severity") if silence[key]]

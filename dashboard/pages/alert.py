@@ -87,6 +87,8 @@ def reasons(answer: Answer) -> list[Component]:
         found.append(html.P(["Follows from ", words.link(because), f": {because['message']}{over}"], className="note"))
     if silence is not None:
         found.append(words.hidden(silence))
+    if answer["alert"]["held_back"]:
+        found.append(words.held_back(answer["alert"]))
     return found
 
 

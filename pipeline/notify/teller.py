@@ -9,7 +9,7 @@ from alerts import expression as ex
 from alerts import notices
 from alerts.given import COMMIT_AGE
 from alerts.machine import Standing
-from alerts.notices import Channel, Memory, Notice, Word
+from alerts.notices import Channel, Memory, Notice
 from alerts.outbox import ChannelMemory
 from alerts.places import Key
 from alerts.record import Alert, Silence, silenced_by, speaking
@@ -42,13 +42,7 @@ class Teller:
 
     def owed(self) -> set[int]:
         """Numbers of alerts of which a channel has not heard the last."""
-        return {
-            number
-            for channel in self.channels
-            if channel.enabled and channel.resolved
-            for number, last in self._memory(channel).told.items()
-            if last.word is not Word.RESOLVED
-        }
+        return {number for channel in self.channels for number in notices.owed(channel, self._memory(channel))}
 
     def tick(
         self,

@@ -17,7 +17,7 @@ from alerts.book import Book, Turn
 from alerts.given import COMMIT_AGE
 from alerts.machine import Phase
 from alerts.message import message
-from alerts.notices import Memory, Notice, Word
+from alerts.notices import Memory, Notice
 from alerts.operands import operands
 from alerts.outbox import Outgoing
 from alerts.record import Alert, Silence
@@ -126,8 +126,7 @@ class Watch:
         owed = {
             number
             for one in self.destinations
-            for number, told in self._memories[one.channel.name].told.items()
-            if one.channel.resolved and one.channel.enabled and told.word is not Word.RESOLVED
+            for number in notices.owed(one.channel, self._memories[one.channel.name])
         }
         self._alerts = {name: one for name, one in self._alerts.items() if one.firing or one.id in owed}
 

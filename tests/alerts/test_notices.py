@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alerts.notices import HOUR_MS, Alert, Channel, Memory, Notice, Retry, Told, Word, due, superseded
+from alerts.notices import HOUR_MS, Alert, Channel, Memory, Notice, Retry, Told, Word, due, owed, superseded
 from alerts.rule import Severity
 
 OPS = Channel("ops", gather_ms=0)
@@ -117,7 +117,7 @@ def test_sixteen_nodes_that_flap_for_an_hour_stay_under_the_limit() -> None:
     channel, memory, notices = replace(OPS, per_hour=20), Memory(), []
     alerts: dict[int, Alert] = {}
     seen: set[int] = set()
-    for second in range(3600):
+    for second in range(0, 3600, 4):
         now = second * 1000
         for node in range(16):
             number = node + 16 * (second // 20)
@@ -129,9 +129,10 @@ def test_sixteen_nodes_that_flap_for_an_hour_stay_under_the_limit() -> None:
                 alerts[number] = replace(alerts[number], over_ms=now)
         notice, memory = due(channel, alerts.values(), memory, now)
         notices += [notice] if notice else []
-        told = {number for number, last in memory.told.items() if last.word is Word.FIRING}
-        alerts = {number: one for number, one in alerts.items() if one.over_ms is None or number in told}
+        kept = owed(channel, memory)
+        alerts = {number: one for number, one in alerts.items() if one.over_ms is None or number in kept}
     assert len(notices) == 19
+    assert {number for one in notices for number, _ in one.words} | set(memory.held) == seen
     assert max(later.at_ms - one.at_ms for one, later in pairwise(notices)) <= 370_000
     standing = Alert(99_999, Severity.CRITICAL, 3_600_000)
     notice, _ = due(channel, [standing], memory, 2 * 3_600_000)
@@ -170,6 +171,77 @@ def test_the_limit_holds_in_any_hour_and_what_waits_comes_together() -> None:
     notice, memory = due(channel, [HOT, late], memory, HOUR_MS + 10)
     assert words(notice) == [(7, "firing"), (8, "firing")]
     assert memory.sent_ms == (20, HOUR_MS + 10)
+
+
+FULL = Memory(sent_ms=(10, 20))
+TWO = replace(OPS, per_hour=2)
+ROOM_MS = HOUR_MS + 10
+
+
+def test_what_came_and_went_while_the_limit_held_it_back_is_told_once() -> None:
+    nothing, memory = due(TWO, [HOT], FULL, 1000)
+    assert (nothing, memory.held, owed(TWO, memory)) == (None, {7: 1000}, {7})
+    nothing, again = due(TWO, [HOT], memory, 2000)
+    assert (nothing, again) == (None, memory), "nothing to be written at every tick"
+    over = replace(HOT, over_ms=3000)
+    nothing, memory = due(TWO, [over], memory, 3000)
+    assert (nothing, memory.held) == (None, {7: 1000})
+    notice, memory = due(TWO, [over], memory, ROOM_MS)
+    assert words(notice) == [(7, "resolved")]
+    assert (memory.held, owed(TWO, memory)) == ({}, set())
+    assert due(TWO, [over], memory, 2 * HOUR_MS)[0] is None
+
+
+def test_a_channel_that_wants_no_ends_hears_of_what_it_would_never_hear_of() -> None:
+    quiet = replace(TWO, resolved=False)
+    _, memory = due(quiet, [HOT], FULL, 1000)
+    assert owed(quiet, memory) == {7}
+    notice, memory = due(quiet, [replace(HOT, over_ms=3000)], memory, ROOM_MS)
+    assert words(notice) == [(7, "resolved")]
+    told = Memory({7: Told(Word.FIRING, 5)}, (10, 20))
+    assert due(quiet, [replace(HOT, over_ms=3000)], told, 3000)[1].held == {}
+    assert owed(quiet, told) == set()
+    assert owed(TWO, told) == {7}
+
+
+def test_an_end_that_the_limit_holds_back_counts_as_waiting_and_a_repetition_does_not() -> None:
+    told = Memory({7: Told(Word.FIRING, -8 * HOUR_MS)}, (10, 20))
+    assert due(TWO, [HOT], told, 1000)[1].held == {}
+    nothing, memory = due(TWO, [replace(HOT, over_ms=900)], told, 1000)
+    assert (nothing, memory.held) == (None, {7: 1000})
+    assert words(due(TWO, [replace(HOT, over_ms=900)], memory, ROOM_MS)[0]) == [(7, "resolved")]
+
+
+@pytest.mark.parametrize("change", [{"caused": True}, {"severity": Severity.INFO}, {"channels": ("night",)}])
+def test_what_another_explains_or_is_not_for_this_channel_waits_no_more(change: dict[str, object]) -> None:
+    _, memory = due(TWO, [HOT], FULL, 1000)
+    nothing, memory = due(TWO, [replace(HOT, **change)], memory, 2000)  # type: ignore[arg-type]
+    assert (nothing, memory.held) == (None, {})
+    nothing, memory = due(TWO, [replace(HOT, over_ms=3000, **change)], memory, ROOM_MS)  # type: ignore[arg-type]
+    assert nothing is None
+
+
+def test_what_waits_is_not_told_while_it_is_silenced_but_after_that() -> None:
+    _, memory = due(TWO, [HOT], FULL, 1000)
+    over = replace(HOT, over_ms=3000)
+    nothing, memory = due(TWO, [replace(over, silenced=True)], memory, ROOM_MS)
+    assert (nothing, memory.held) == (None, {7: 1000})
+    assert words(due(TWO, [over], memory, ROOM_MS + 1)[0]) == [(7, "resolved")]
+
+
+def test_what_waits_and_has_gone_young_things_beside_it_is_told_with_them() -> None:
+    gathering = replace(TWO, gather_ms=5000)
+    _, memory = due(gathering, [HOT], FULL, 1000)
+    late = Alert(8, Severity.WARNING, ROOM_MS)
+    notice, memory = due(gathering, [replace(HOT, over_ms=3000), late], memory, ROOM_MS)
+    assert words(notice) == [(7, "resolved"), (8, "firing")]
+
+
+def test_a_channel_that_is_off_is_owed_nothing() -> None:
+    memory = Memory({1: Told(Word.FIRING, 0)}, held={7: 1000})
+    off = replace(OPS, enabled=False)
+    assert owed(off, memory) == set()
+    assert due(off, [HOT], memory, 2000)[1].held == {}
 
 
 def test_the_same_words_have_the_same_id_and_others_another() -> None:
@@ -216,4 +288,5 @@ def test_words_alternate_whatever_happens(steps: list[str]) -> None:
             assert not (notice and silenced)
             said += words(notice)
     for one in range(1, number + 1):
-        assert [word for of, word in said if of == one] in ([], ["firing"], ["firing", "resolved"])
+        expected = ([], ["firing"], ["firing", "resolved"], ["resolved"])
+        assert [word for of, word in said if of == one] in expected

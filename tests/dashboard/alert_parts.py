@@ -38,6 +38,7 @@ def alert(number: int, **more: Any) -> dict[str, Any]:
         "silence": None,
         "acknowledged": None,
         "acknowledged_by": "",
+        "held_back": [],
         "run": None,
     }
     return {**plain, **more}
@@ -106,6 +107,7 @@ CHANNEL: dict[str, Any] = {
     "last_success": NOW,
     "last_error": None,
     "waiting": 0,
+    "held": 0,
     "failing": False,
 }
 

@@ -164,6 +164,7 @@ def test_channels_say_whether_they_deliver() -> None:
         ({"enabled": False, "failing": True}, "off"),
         ({"last_success": None}, "nothing delivered yet"),
         ({"waiting": 1}, "delivers, 1 waiting"),
+        ({"held": 1, "per_hour": 20}, "delivers, held back by the limit of 20 an hour: 1 waiting"),
     ],
 )
 def test_how_a_channel_stands(more: dict[str, Any], expected: str) -> None:

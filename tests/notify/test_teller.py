@@ -8,7 +8,18 @@ import pytest
 
 from alerts.machine import Phase, Standing
 from alerts.notices import Channel, Memory, Told, Word
-from alerts.outbox import OVERDUE_MS, Account, ChannelMemory, Outgoing, State, account, told_json, told_of, words_of
+from alerts.outbox import (
+    OVERDUE_MS,
+    Account,
+    ChannelMemory,
+    Outgoing,
+    State,
+    account,
+    held_of,
+    told_json,
+    told_of,
+    words_of,
+)
 from alerts.record import Alert, Silence
 from pipeline.notify.compose import Context, labels, message, title
 from pipeline.notify.teller import Seen, Teller, as_told
@@ -89,6 +100,9 @@ def test_what_is_kept_comes_back() -> None:
     told = {3: Told(Word.STILL, 7), 1: Told(Word.FIRING, 5)}
     assert told_json(told) == [[1, "firing", 5], [3, "still firing", 7]]
     assert told_of(told_json(told)) == told
+    kept = told_json(told, {9: 8, 4: 6})
+    assert kept[2:] == [[4, "held back", 6], [9, "held back", 8]]
+    assert (told_of(kept), held_of(kept), held_of(told_json(told))) == (told, {4: 6, 9: 8}, {})
     assert words_of(None) is None
 
 

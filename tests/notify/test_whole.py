@@ -165,6 +165,7 @@ def test_the_answers_about_channels(client: tuple[FlaskClient, Store], receiver:
                 "last_success": None,
                 "last_error": None,
                 "waiting": 0,
+                "held": 0,
                 "failing": False,
             }
         ]
