@@ -11,7 +11,7 @@ from typing import Any
 from alerts.defaults import defaults, merged
 from alerts.record import MATCHERS
 from alerts.weekly import weekly_text
-from cli import channels, configs, console
+from cli import channels, configs, console, destinations
 from cli.columns import aligned
 from cli.console import FAILED, NOT_THERE, REFUSED, UNHEARD, few, instant, said
 from cli.files import text_of
@@ -52,6 +52,8 @@ MOST_WORDS: Mapping[str, int] = {
 }
 """Words that an action takes; more than these are refused."""
 FILTERS = ("rule", "node", "deployment", "severity", "state", "start", "end", "limit")
+TOLD = "told"
+"""Among the options: channels of the settings."""
 Options = Mapping[str, Any]
 
 
@@ -71,13 +73,14 @@ def main(settings: Settings, options: Options) -> int:
         if options["action"] == "test-channel":
             return channels.test_channel(settings, words[0] if words else "")
         file = configs.rule_tables(settings)
+        told = [destinations.channel(name, table) for name, table in settings.channels.items()]
         store = open_store(settings.store, writer=False, now_ms=console.now_ms())
     except BrokenPipeError:
         raise  # nobody reads what was printed, which `cli.main` knows what to do about
     except (StoreError, OSError) as error:
         return said(error, FAILED)
     try:
-        return _do(Sources(store, Tail(store), console.now_ms), file, words, options)
+        return _do(Sources(store, Tail(store), console.now_ms), file, words, {**options, TOLD: told})
     except ParameterError as error:
         return said(error, FAILED if error.status == NOT_THERE else REFUSED)
     except ValueError as error:
@@ -146,8 +149,8 @@ def _show(sources: Sources, file: File, words: Sequence[str], _options: Options)
     return found, lines
 
 
-def _rules(sources: Sources, file: File, words: Sequence[str], _options: Options) -> Shown:
-    found = rule_answers.rules(sources, file)
+def _rules(sources: Sources, file: File, words: Sequence[str], options: Options) -> Shown:
+    found = rule_answers.rules(sources, file, options[TOLD])
     chosen = [one for one in found["rules"] if not words or one["name"] in words]
     if words and len(chosen) < len(words):
         raise ValueError(f"there is no rule {next(word for word in words if word not in [c['name'] for c in chosen])}")

@@ -138,6 +138,13 @@ def test_nobody_carries_it_out(do: Do, monkeypatch: pytest.MonkeyPatch) -> None:
     assert do("ack", "3") == (3, "", SILENT_COLLECTOR + "\n")
 
 
+def test_a_rule_that_nobody_hears_of(do: Do, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TACHOGRAPH_CHANNELS", '{"ops": {"url": "json://127.0.0.1/x"}}')
+    lines = [line.split(None, 1) for line in do("rules", "versions_differ")[1].splitlines()]
+    assert ["untold", "ops hears warning and graver"] in lines
+    assert "untold" not in do("rules", "gpu_hot")[1]
+
+
 def test_a_silence_of_every_week(world: World, do: Do) -> None:
     with collecting(world):
         weekly = "fri,sat 22:00-06:00"
