@@ -200,9 +200,11 @@ def _headline(scene: Scene, columns: Columns, most: Compared | None, against: Re
 
 def _fault(scene: Scene, columns: Columns) -> str:
     """What makes steps slow: an alert that fires, else a straggler that is seen; "" where nothing is known."""
-    alert = next(iter(slowing(scene)), None)
-    if alert is not None:
-        return f"{alert.title} {alert.owner}".rstrip()
+    alerts = slowing(scene)
+    if alerts:
+        owners = {alert.owner for alert in alerts if alert.rule == alerts[0].rule}
+        where = alerts[0].owner if len(owners) == 1 else f"on {len(owners)} nodes"
+        return f"{alerts[0].title} {where}".rstrip()
     found = find_straggler(columns)
     return "" if found is None else f"Straggler {found[0]}"
 

@@ -25,6 +25,12 @@ PREFIX = "/alerts/"
 REFRESH_MS = 5_000
 SLOW_MS = 15_000
 AROUND_MS = 600_000
+OF = {
+    **dict.fromkeys(("node", "gpu", "cage", "function", "sensor", "mount"), "node"),
+    "server": "engine",
+    "engine": "engine",
+}
+"""Places, and by what Explore limits to the thing that such an alert is about."""
 
 
 def body(
@@ -138,12 +144,15 @@ def values(alert: Answer) -> Component:
 
 
 def explore(alert: Answer) -> Component | None:
-    """The same readings around that time, in Explore."""
+    """The same readings of its node or engine around that time, in Explore; of all, where it compares with peers."""
     metrics = dict.fromkeys(one["metric"] for one in alert["values"] if one["metric"] and one["metric"] not in GIVEN)
     if not metrics:
         return None
     start, end = alert["fired"] - AROUND_MS, (alert["ended"] or alert["fired"]) + AROUND_MS
     query = {"metric": ",".join(metrics), "start": str(start), "end": str(end)}
+    compares = any(one["label"].startswith("peers'") for one in alert["values"])
+    if alert["key"] and alert["place"] in OF and not compares:
+        query[OF[alert["place"]]] = alert["key"][0]
     return dcc.Link("Open in Explore", href=f"/explore?{urlencode(query, safe=',')}", className="plain")
 
 

@@ -116,6 +116,7 @@ def test_a_silent_collector_is_named_by_the_page_itself(make_site: MakeSite, ope
     expect(page.locator("[data-age]")).to_have_text("live")
     expect(page.locator(".sentence .words")).to_have_text(SILENT, timeout=5_000)
     expect(page.locator(".sentence")).to_have_attribute("data-level", "critical")
+    expect(page).to_have_title("Cluster · ⚠ Collector silent · Tachograph")
     expect(page.locator("[data-age]")).to_have_text(re.compile(r"\d+ s ago"))
     opacity = page.evaluate("getComputedStyle(document.querySelector('[data-cell=\"decode.now\"]')).opacity")
     assert float(opacity) < 1

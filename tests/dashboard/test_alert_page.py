@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from dashboard import alert_steps
 from dashboard.components import alert_evidence, alert_words
 from dashboard.pages import alert as alert_page
@@ -19,15 +23,35 @@ from tests.dashboard.parts import attribute, rows
 
 
 def test_an_alert_leads_to_explore_around_its_time() -> None:
-    values = [{"metric": name} for name in ("gpu_temperature_celsius", "target_state", "", "gpu_temperature_celsius")]
+    names = ("gpu_temperature_celsius", "target_state", "", "gpu_temperature_celsius")
+    values = [{"metric": name, "label": "GPU temperature"} for name in names]
     found = alert_page.explore(alert(1, values=values))
     assert found is not None
     around = f"start={NOW - 900_000}&end={NOW + 300_000}"
-    assert attribute(found, "href") == f"/explore?metric=gpu_temperature_celsius&{around}"
+    assert attribute(found, "href") == f"/explore?metric=gpu_temperature_celsius&{around}&node=spark-01"
     over = alert_page.explore(alert(1, values=values, ended=NOW))
     assert over is not None
-    assert attribute(over, "href").endswith(f"end={NOW + 600_000}")
-    assert alert_page.explore(alert(1, values=[{"metric": "target_state"}])) is None
+    assert attribute(over, "href").endswith(f"end={NOW + 600_000}&node=spark-01")
+    assert alert_page.explore(alert(1, values=[{"metric": "target_state", "label": "State"}])) is None
+
+
+@pytest.mark.parametrize(
+    ("more", "of"),
+    [
+        ({"place": "engine", "key": ["10.0.0.1:8000", "0"]}, "&engine=10.0.0.1%3A8000"),
+        ({"place": "deployment", "key": ["Kimi-K3"]}, ""),
+        ({"place": "cluster", "key": []}, ""),
+        ({"place": "node", "key": []}, ""),
+        ({"peers": "peers' GPU temperature"}, ""),
+    ],
+)
+def test_explore_shows_what_an_alert_is_about_and_all_where_it_compares_with_peers(
+    more: dict[str, Any], of: str
+) -> None:
+    labels = ("GPU temperature", *([more.pop("peers")] if "peers" in more else []))
+    values = [{"metric": "gpu_temperature_celsius", "label": label} for label in labels]
+    found = alert_page.explore(alert(1, values=values, **more))
+    assert attribute(found, "href").endswith(f"end={NOW + 300_000}{of}")
 
 
 def test_an_alerts_own_page_says_what_since_when_how_sure_and_what_to_do_first() -> None:

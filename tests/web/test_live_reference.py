@@ -145,6 +145,19 @@ def test_a_gap_in_what_is_compared_with_is_said(make_world: MakeWorld, make_web:
     assert told(make_web(world))[2] == "Compared with the last 15 minutes (10 recorded)"
 
 
+def test_a_fault_of_many_nodes_is_said_to_be_of_all_of_them(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    world = make_world()
+    world.run(0, 300)
+    names = ("spark-03", "spark-03", "spark-04")
+    world.commit(
+        alerts=[
+            Alert(at, "tcp_fallback", "TCP", "node", (name,), "warning", "Kimi-K3", tick(-4000), tick(-4000), "slow")
+            for at, name in enumerate(names, 1)
+        ]
+    )
+    assert told(make_web(world))[1] == "TCP on 2 nodes"
+
+
 def test_a_fault_that_was_always_there_is_said_to_be(make_world: MakeWorld, make_web: MakeWeb) -> None:
     world = make_world()
     world.run(0, 300)

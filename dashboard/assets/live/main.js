@@ -18,7 +18,7 @@ import { State } from "./state.js";
 import { Stream } from "./stream.js";
 import { startTheme } from "./theme.js";
 import { Tiles } from "./tiles.js";
-import { showTitle } from "./title.js";
+import { showTitle, titleOf } from "./title.js";
 
 const MINUTES = 15, KEEP_MS = MINUTES * 60000, AGE_MS = 1000;
 // Plots first: what they measure must not wait for a layout of the text written after them.
@@ -86,8 +86,8 @@ function draw() {
     state.record(KEEP_MS);
     views.forEach((view) => view.update(changed));
   }
-  showTitle(state.message?.title);
-  showAge(state, linked, started);
+  const said = showAge(state, linked, started);
+  showTitle(titleOf(state.message?.title, said, linked));
   showBadge(state.message?.alerts);
   drawn = performance.now();
   cost = drawn - started;

@@ -6,6 +6,12 @@ export function pageName(root = document) {
   return heading || root.querySelector('.menu-link[aria-current="page"]')?.textContent.trim() || "";
 }
 
+// What the tab says once nothing comes any more: the last words would go on being said. said: as `age.js` judges it.
+export function titleOf(what, said, linked) {
+  if (!said.stale) return what;
+  return `⚠ ${linked ? "Collector silent" : "The server does not answer"} · Tachograph`;
+}
+
 // what: "21.4 tok/s · Tachograph", as the message of a tick has it; null before the first, when the title stays.
 export function showTitle(what) {
   if (!what) return;
