@@ -33,10 +33,19 @@ class Teller:
         self.channels = tuple(channels)
         self._memories: dict[str, Memory] = {}
         self._ended: dict[int, Alert] = {}
+        self._forgotten: list[ChannelMemory] = []
 
     def resume(self, memories: Iterable[ChannelMemory], find: Callable[[int], Alert | None]) -> None:
-        """Go on where another collector stopped. find: an alert by its number."""
-        self._memories = {one.channel: one.memory for one in memories}
+        """Go on where another collector stopped. find: an alert by its number.
+
+        What a channel heard that is gone or off is forgotten: what waited for it is dropped. Should it come back, what
+        fires then is told to it.
+        """
+        on = {channel.name for channel in self.channels if channel.enabled}
+        known = {one.channel: one.memory for one in memories}
+        gone = {name: Memory(sent_ms=one.sent_ms) for name, one in known.items() if name not in on}
+        self._memories = known | gone
+        self._forgotten = [ChannelMemory(name, one) for name, one in gone.items() if one != known[name]]
         owed = (find(number) for number in sorted(self.owed()))
         self._ended = {alert.id: alert for alert in owed if alert is not None and not alert.firing}
 
@@ -56,8 +65,9 @@ class Teller:
     ) -> Spoken:
         """What is told. firing: every alert that fires; changed: those that this tick changed, ended ones too.
         awaiting: numbers of alerts whose cause may fire in a moment."""
+        forgotten, self._forgotten = self._forgotten, []
         if not self.channels:
-            return Spoken()
+            return Spoken(memories=forgotten)
         firing = [alert for alert in firing if not _elsewhere(alert, rules)]
         changed = [alert for alert in changed if not _elsewhere(alert, rules)]
         owed = self.owed()
@@ -67,7 +77,7 @@ class Teller:
         fires = speaking(firing, silences, tick)
         seen = Seen(tick, fires, standings, silences, rules, self._names(), frozenset(awaiting))
         told = [as_told(alert, seen) for alert in present]
-        spoken = Spoken()
+        spoken = Spoken(memories=forgotten)
         for channel in self.channels:
             before = self._memory(channel)
             notice, after = notices.due(channel, told, before, tick)

@@ -48,6 +48,11 @@ class Watch:
             "http://hub:8050",
         )
 
+    def change(self, destinations: Sequence[Destination]) -> None:
+        """Another collector and another sender, of other settings."""
+        self._destinations = destinations
+        self.begin_again()
+
     @property
     def now_ms(self) -> int:
         return self.start_ms + self.second * 1000
