@@ -31,7 +31,17 @@ ALERTS = """[
   { id: 1, key: ["a", "0"], values: [{ metric: "x" }, { metric: "y" }] },
   { id: 2, key: ["b"], values: [{ metric: "x" }] }, { id: 3, key: [], values: [{ metric: "x" }] },
   { id: 4, key: ["a"], values: [] }]"""
+PAINTED = """(() => {
+  const done = [], put = { beginPath() {}, rect: (_x, _y, wide) => done.push(wide), fill: () => done.push("fill"),
+    set fillStyle(name) { done.push(name); } };
+  const fired = [["info", 0, 10], ["critical", 3, 3], ["info", 10, null], ["", 0, 2]];
+  m.drawFired(put, { fired: fired.map(([severity, fired, ended]) => ({ severity, fired, ended })), size: { height: 99 },
+    now: 20, paint: (name) => name }, { x: (at) => at });
+  return done;
+})()"""
+"""What drawFired fills: areas of one severity at once, so that many are no darker than one."""
 CASES += [
+    (PAINTED, ["dim", 2, "fill", 2, "fill", "dim", 10, 10, "fill", 10, 10, "fill", "critical", 1, "fill", 1, "fill"]),
     (f"m.firedOn({ALERTS}, 'x', new Set(['a'])).map((one) => one.id)", [1, 3]),
     (f"m.firedOn({ALERTS}, 'x', null).map((one) => one.id)", [1, 2, 3]),
     (f"m.firedOn({ALERTS}, 'y', null).map((one) => one.id)", [1]),

@@ -4,6 +4,8 @@ import { BOTTOM, LEFT, RIGHT, TOP } from "./margins.js";
 import { places } from "./names.js";
 
 const MARK_PX = 3;
+// "" is from when on it was wrong, before it fired.
+const SEVERITIES = ["", "info", "warning", "critical"];
 const COLOURS = { critical: "critical", warning: "warning" };
 
 // Limits that stand on this axis, each with where its line is, and its name where there is room for it.
@@ -28,14 +30,18 @@ export function firedOf(chart) {
   return firedOn(alerts, chart.metric.name, targets.every(Boolean) ? new Set(targets) : null);
 }
 
+// Alerts of one severity as one area, so that many at once are no darker; the gravest on top.
 export function drawFired(context, { fired, size, now, paint }, place) {
-  for (const alert of fired) {
-    const from = place.x(alert.fired), to = Math.max(place.x(alert.ended ?? now), from + 1);
-    context.fillStyle = paint(COLOURS[alert.severity] ?? "dim");
-    context.globalAlpha = 0.05;
-    context.fillRect(from, TOP, to - from, size.height - TOP - BOTTOM);
-    context.globalAlpha = 0.8;
-    context.fillRect(from, TOP - MARK_PX, to - from, MARK_PX);
+  for (const severity of SEVERITIES) {
+    const spans = fired.filter((alert) => alert.severity === severity).map(({ fired: since, ended }) => [place.x(since), place.x(ended ?? now)]);
+    if (!spans.length) continue;
+    context.fillStyle = paint(COLOURS[severity] ?? "dim");
+    for (const [top, tall, strength] of [[TOP, size.height - TOP - BOTTOM, 0.05], [TOP - MARK_PX, MARK_PX, 0.8]]) {
+      context.globalAlpha = strength;
+      context.beginPath();
+      for (const [from, to] of spans) context.rect(from, top, Math.max(to - from, 1), tall);
+      context.fill();
+    }
   }
   context.globalAlpha = 1;
 }
