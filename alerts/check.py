@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from alerts import expression as ex
+from alerts.constants import constant
 from alerts.expression import QUANTILES
 from alerts.given import GIVEN
-from alerts.places import Place
+from alerts.masks import MASKS
+from alerts.places import Place, reaches
 from alerts.units import BASES, Dimension, alike, name_of, product
 from telemetry.model import Kind, Scope, Unit
 from telemetry.percentiles import WINDOW_MS
@@ -40,14 +43,27 @@ def _of(part: ex.Condition | ex.Value, place: Place) -> Iterator[str]:
             yield from _reading(part)
         case ex.Compare(_, left, right):
             yield from _units(left, right, "compared with")
+        case ex.Arithmetic("/", _, right) if (number := constant(right)) is not None and number.value == 0:
+            yield "what is divided by 0 is never known"
+        case ex.Arithmetic() if (number := constant(part)) is not None and not math.isfinite(number.value):
+            yield "what is worked out is more than a number can be"
         case ex.Arithmetic("+" | "-", left, right):
             yield from _units(left, right, "added to")
+        case ex.Has(value, _) if not _is_mask(value):
+            yield f"has asks for bits of a mask, such as {', '.join(MASKS)}"
         case ex.Across(larger, _) if not set(larger.labels) <= set(place.labels):
             yield f"a {larger.name} is no part of a {place.name}'s surroundings: it has more labels"
+        case ex.Across(larger, _) if not reaches(place, larger):
+            yield f"a {place.name} is part of no {larger.name}: nothing would ever be known across it"
         case ex.Peers() | ex.Count() if place.owner in (Scope.CLUSTER, Scope.DEPLOYMENT):
             yield f"a {place.name} has no peers: there is nothing to compare it with or to count"
         case ex.Differs() if place.name not in ("deployment", "cluster", "node"):
             yield f"a {place.name} has no members that could differ"
+
+
+def _is_mask(value: ex.Value) -> bool:
+    inner = value.value if isinstance(value, ex.Across) else value
+    return isinstance(inner, ex.Reading) and inner.how == "now" and inner.metric.name in MASKS
 
 
 def _reading(reading: ex.Reading) -> Iterator[str]:

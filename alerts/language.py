@@ -275,7 +275,10 @@ class _Reader:
     def _labels(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         found: dict[str, tuple[str, ...]] = {}
         while True:
-            name = self._expect("name").text
+            word = self._expect("name")
+            name = word.text
+            if name in found:
+                raise LanguageError(f'the label {name} stands there twice: write {name} in ("…", "…")', word.at)
             if self._take("name", "in"):
                 found[name] = tuple(word.text for word in self._inside(self._texts))
             else:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from alerts import expression as ex
+from alerts.constants import constant
 from alerts.rule import RANK, Rule, Severity
 
 TURNED: dict[str, str] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -74,23 +75,3 @@ def _told(compare: ex.Compare) -> tuple[ex.Reading, str, ex.Number] | None:
     if isinstance(right, ex.Reading) and number is not None:
         return right, TURNED[operator], number
     return None
-
-
-def constant(value: ex.Value) -> ex.Number | None:
-    """The number that a value is without any reading; None of one that has some."""
-    if isinstance(value, ex.Number):
-        return value
-    if not isinstance(value, ex.Arithmetic):
-        return None
-    left, right = constant(value.left), constant(value.right)
-    if left is None or right is None or (value.operator == "/" and right.value == 0):
-        return None
-    return ex.Number(_WORKED[value.operator](left.value, right.value), left.unit or right.unit)
-
-
-_WORKED = {
-    "+": lambda left, right: left + right,
-    "-": lambda left, right: left - right,
-    "*": lambda left, right: left * right,
-    "/": lambda left, right: left / right,
-}

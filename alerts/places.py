@@ -80,6 +80,22 @@ class Members:
 OWN, TOGETHER, EVERYWHERE = "own", "together", "everywhere"
 
 
+def reaches(place: Place, larger: Place) -> bool:
+    """Whether an instance of a place can be part of one of a larger place."""
+    if larger.owner is Scope.CLUSTER:
+        return True
+    if larger.owner is Scope.DEPLOYMENT:
+        return place.owner is not Scope.CLUSTER and place.name != "channel"
+    if place.owner in (Scope.DEPLOYMENT, Scope.CLUSTER) or "channel" in (place.name, larger.name):
+        return place is larger
+    return len({kind for kind in (_kind(place), _kind(larger)) if kind is not None}) < 2
+
+
+def _kind(place: Place) -> Scope | None:
+    """Of what the owner of its instances is, a node's or an engine's target; None of one that may be both."""
+    return place.only if place.owner is Scope.TARGET else place.owner
+
+
 def level(place: Place, scope: Scope) -> str:
     """How series of a scope reach a place: they are its own, its deployment's, or the whole cluster's."""
     if Scope.CLUSTER in (place.owner, scope):

@@ -14,7 +14,7 @@ from alerts.holes import HOLE, limits, names
 from alerts.language import parse
 from alerts.machine import Timing
 from alerts.places import PLACES, Place
-from alerts.tokens import LanguageError
+from alerts.tokens import LanguageError, settings_in
 from alerts.units import seconds_of
 
 
@@ -165,15 +165,24 @@ def _milliseconds(key: str, table: Mapping[str, Any], problems: list[str]) -> in
     return round(seconds * 1000)
 
 
-def rules(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, Rule]:
-    """All rules of a set of tables. RuleError for the first that is wrong, or names a cause that is none."""
+def rules(tables: Mapping[str, Mapping[str, Any]], written: Iterable[str] = ()) -> dict[str, Rule]:
+    """All rules of a set of tables. RuleError for the first that is wrong, or names a cause that is none. written:
+    those that somebody has just written, by which a circle is told."""
     found = {name: rule(name, table) for name, table in tables.items()}
     for one in found.values():
         missing = [cause for cause in one.because_of if cause not in found]
         if missing:
             raise RuleError(one.name, [f"because_of names {cause}, which is no rule" for cause in missing])
-    refuse_circles(found, found)
+    refuse_circles((*written, *found), found)
     return found
+
+
+def unread(rule: Rule, settings: Iterable[str]) -> list[str]:
+    """What is wrong with these settings of a rule: nothing reads one."""
+    read = dict.fromkeys(name for text in (rule.when, rule.clear) for name in settings_in(text))
+    read |= dict.fromkeys(name for name in HOLE.findall(rule.message) if name in rule.settings)
+    known = f"it has {', '.join(read)}" if read else "it has none"
+    return [f"settings: nothing reads {name}: {known}" for name in settings if name not in read]
 
 
 def refuse_circles(names: Iterable[str], among: Mapping[str, Rule]) -> None:

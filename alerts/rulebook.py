@@ -7,7 +7,7 @@ from typing import Any
 
 from alerts.defaults import Tables, defaults, merged
 from alerts.record import RuleChange
-from alerts.rule import Rule, RuleError, refuse_circles, rule, rules
+from alerts.rule import Rule, RuleError, refuse_circles, rule, rules, unread
 
 DEFAULT, FILE, PAGE = "default", "file", "page"
 """Where a value comes from."""
@@ -24,7 +24,7 @@ class Rulebook:
         self._layers: tuple[tuple[str, Tables], ...] = ((DEFAULT, defaults()), (FILE, file or {}))
         self._people: dict[str, Table] = {}
         self.problems: list[str] = []
-        self.rules: dict[str, Rule] = rules(self._below)
+        self.rules: dict[str, Rule] = rules(self._below, file or ())
         for change in changes:
             self._lay(change.name, change.table)
         for name, table in list(self._people.items()):
@@ -62,7 +62,9 @@ class Rulebook:
             found.pop(field, None)
         if name not in self.rules and len(self.rules) >= MOST_RULES:
             raise RuleError(name, [f"there are {MOST_RULES} rules already"])
-        self._made(name, found)
+        wrong = unread(self._made(name, found), _without_none(given).get("settings", {}))
+        if wrong:
+            raise RuleError(name, wrong)
         return found
 
     def check_reset(self, name: str) -> None:

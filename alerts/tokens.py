@@ -68,6 +68,11 @@ def tokens(text: str) -> list[Token]:
     return [*found, Token("end", "", len(text))]
 
 
+def settings_in(text: str) -> list[str]:
+    """Names of the settings that stand in an expression."""
+    return [word.text for word in tokens(text) if word.kind == "setting"]
+
+
 def _strange(text: str, at: int, found: list[Token]) -> list[Token]:
     """A number with a unit that there is not, or such a unit after the number that was found last; [] for else."""
     number = ATTACHED.match(text, at)

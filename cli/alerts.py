@@ -23,6 +23,8 @@ from dashboard.api.parameters import ParameterError
 from dashboard.sources import Sources
 from pipeline.tail import Tail
 from settings import Settings
+from settings.forms import RefusedError
+from settings.rules import RULES
 from storage.errors import StoreError
 from storage.store import open_store
 from telemetry import formatting
@@ -247,8 +249,12 @@ def _check(words: Sequence[str]) -> int:
     if len(words) != 1:
         return said(f"name a file; {USAGE}", REFUSED)
     try:
-        tables = tomllib.loads(text_of(Path(words[0]))).get("alerts", {})
+        tables = RULES.parse(tomllib.loads(text_of(Path(words[0]))).get("alerts", {}))
         wrong = configs.wrong_rules(tables)
+    except RefusedError as error:
+        return said(
+            "\n".join(f"alerts: {value!r:.80} is wrong, expected {what}" for value, what in error.wrong), FAILED
+        )
     except ValueError as error:  # no TOML, no text, or too much of it
         return said(f"{words[0]} cannot be read: {error}", FAILED)
     if wrong:

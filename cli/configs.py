@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from alerts.defaults import defaults, merged
-from alerts.rule import RuleError, rule, rules
+from alerts.rule import RuleError, rule, rules, unread
 from cli import destinations, tokens
 from dashboard.config import WebConfig
 from exchange.references import ReferencesError, references
@@ -82,13 +82,15 @@ def wrong_rules(tables: Mapping[str, Mapping[str, Any]]) -> list[str]:
     found, every = [], merged(defaults(), tables)
     for name in tables:
         try:
-            rule(name, every[name])
+            wrong = unread(rule(name, every[name]), tables[name].get("settings", {}))
+            if wrong:
+                raise RuleError(name, wrong)
         except RuleError as error:
             found.append(str(error))
     if found:
         return found
     try:
-        rules(every)
+        rules(every, tables)
     except RuleError as error:
         return [str(error)]
     return []

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from alerts import expression as ex
-from alerts.limits import TURNED, constant
+from alerts.constants import constant
+from alerts.limits import TURNED
 from alerts.operands import unit_of
 from alerts.places import Place, level
 from alerts.rule import Rule

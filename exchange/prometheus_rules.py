@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from alerts import expression as ex
+from alerts.constants import constant
 from alerts.given import COMMIT_AGE, GIVEN, STATES, TARGET_STATE
-from alerts.limits import constant
 from alerts.places import PLACES, Place
 from alerts.rule import Rule
 from exchange.promql import Told, UntoldError, all_of, any_of, compared, joined, vector

@@ -11,7 +11,7 @@ from typing import Any
 
 from alerts.rule import NAME, Severity
 from alerts.weekly import weekly_of
-from pipeline.orders import Reader, instant, line, maybe, number, switch, within
+from pipeline.orders import Reader, instant, line, maybe, number, within
 
 PREFIX = "alert."
 """In front of the kinds of commands that are about alerts."""
@@ -49,6 +49,12 @@ def _table(name: str, value: Any) -> dict[str, Any]:
     return value
 
 
+def _on(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"“{name}” is {'missing' if value is None else repr(value)}, expected true or false")
+    return value
+
+
 def _weekly(_name: str, value: Any) -> dict[str, Any]:
     return weekly_of(value).to_json()
 
@@ -69,7 +75,7 @@ KINDS: Mapping[str, Mapping[str, Reader]] = {
     },
     "unsilence": {"silence": number, **_BY},
     "rule": {"name": _own, "table": _table, **_BY},
-    "enable": {"name": _own, "on": switch, **_BY},
+    "enable": {"name": _own, "on": _on, **_BY},
     "reset": {"name": _own, **_BY},
 }
 """Kind → its fields. What may be None may be left out."""

@@ -60,7 +60,6 @@ def made(when: str, **more: Any) -> Rule:
         ("gpu_power_watts == 100 W", []),
         ("mean(gpu_power_watts[60s]) > 100 W", []),
         ("gpu_power_watts > peers(gpu_power_watts)", []),
-        ("gpu_power_watts > 100 W / 0", []),
         ("gpu_temperature_celsius > 90 °C", []),
     ],
 )

@@ -9,13 +9,15 @@ import pytest
 
 from alerts.causes import causes
 from alerts.check import problems
+from alerts.constants import constant
 from alerts.defaults import defaults
 from alerts.language import MOST_OPERATORS, parse
 from alerts.places import PLACES, Members
 from alerts.record import RuleChange
-from alerts.rule import RuleError, rule, rules
+from alerts.rule import RuleError, rule, rules, unread
 from alerts.rulebook import Rulebook
 from alerts.tokens import LanguageError
+from pipeline.alert_orders import check
 
 HOT = {"title": "Hot", "place": "gpu", "when": "gpu_temperature_celsius > 90 °C", "severity": "warning"}
 
@@ -115,6 +117,141 @@ def test_rules_that_are_because_of_themselves_are_refused(tables: dict[str, Any]
     with pytest.raises(RuleError) as caught:
         rules(tables)
     assert str(caught.value) == way
+
+
+def test_a_circle_is_told_of_what_was_written() -> None:
+    file = {"gpu_too_hot": {"because_of": ["gpu_hot"]}}
+    with pytest.raises(RuleError) as caught:
+        Rulebook(file)
+    assert str(caught.value) == "rule gpu_too_hot: because_of goes in a circle: gpu_too_hot → gpu_hot → gpu_too_hot"
+
+
+@pytest.mark.parametrize(
+    ("when", "more", "says"),
+    [
+        ("gpu_power_watts > $most", {}, ["settings: nothing reads powr: it has most"]),
+        ("gpu_power_watts > 9 W", {"clear": "gpu_power_watts < $most"}, ["settings: nothing reads powr: it has most"]),
+        ("gpu_power_watts > 9 W", {"message": "more than {most}"}, ["settings: nothing reads powr: it has most"]),
+        (
+            "gpu_power_watts > 9 W",
+            {},
+            ["settings: nothing reads most: it has none", "settings: nothing reads powr: it has none"],
+        ),
+        ("gpu_power_watts > $most + $powr", {}, []),
+    ],
+)
+def test_a_setting_that_nothing_reads(when: str, more: dict[str, str], says: list[str]) -> None:
+    made = rule("x", {**HOT, "when": when, "settings": {"most": "9 W", "powr": "1 W"}, **more})
+    assert unread(made, made.settings) == says
+
+
+def test_every_setting_of_the_product_is_read() -> None:
+    assert [wrong for one in Rulebook().rules.values() for wrong in unread(one, one.settings)] == []
+
+
+def test_people_are_told_of_settings_that_nothing_reads() -> None:
+    book = Rulebook()
+    with pytest.raises(RuleError, match="rule power_delivery: settings: nothing reads powr: it has busy, clock, power"):
+        book.changed("power_delivery", {"settings": {"powr": "25 W"}})
+    assert book.changed("power_delivery", {"settings": {"power": "25 W"}}) == {"settings": {"power": "25 W"}}
+    other = {"when": "gpu_power_watts > 30 W", "message": "hot"}  # which reads none of those that are there
+    assert book.changed("power_delivery", other) == other
+
+
+@pytest.mark.parametrize("on", [{"on": None}, {}, {"on": "yes"}])
+def test_whether_a_rule_is_on_must_be_said(on: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"“on” is (missing|'yes'), expected true or false"):
+        check("enable", {"name": "gpu_hot", **on})
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_a_rule_is_switched_on_or_off(on: bool) -> None:
+    assert check("enable", {"name": "gpu_hot", "on": on}) == {"name": "gpu_hot", "on": on, "by": None}
+
+
+@pytest.mark.parametrize(
+    "text", ['gpu_power_watts{gpu="0", gpu="1"} > 3 W', 'gpu_power_watts{gpu in ("0", "1"), gpu="0"} > 3 W']
+)
+def test_a_label_stands_there_once(text: str) -> None:
+    with pytest.raises(LanguageError, match=r'the label gpu stands there twice: write gpu in \("…", "…"\)'):
+        parse(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "gpu_power_watts has 0x1",
+        "max(gpu_clock_event_reasons[60s]) has 0x20",
+        "gpu_clock_event_reasons + 1 has 0x20",
+        "across(node, gpu_power_watts) has 0x1",
+    ],
+)
+def test_bits_are_those_of_masks(text: str) -> None:
+    assert problems(parse(text), PLACES["gpu"]) == ["has asks for bits of a mask, such as gpu_clock_event_reasons"]
+    assert problems(parse("across(node, gpu_clock_event_reasons) has 0x20"), PLACES["gpu"]) == []
+
+
+@pytest.mark.parametrize(
+    ("place", "larger"),
+    [
+        ("engine", "node"),
+        ("server", "node"),
+        ("node", "server"),
+        ("gpu", "server"),
+        ("deployment", "node"),
+        ("deployment", "target"),
+        ("cluster", "node"),
+        ("cluster", "target"),
+        ("cluster", "deployment"),
+        ("channel", "node"),
+        ("channel", "deployment"),
+        ("node", "channel"),
+    ],
+)
+def test_what_is_part_of_no_such_thing(place: str, larger: str) -> None:
+    found = problems(parse(f"across({larger}, scrape_duration_seconds) > 1 s"), PLACES[place])
+    assert found == [f"a {place} is part of no {larger}: nothing would ever be known across it"]
+
+
+@pytest.mark.parametrize(
+    ("place", "larger"),
+    [
+        ("gpu", "node"),
+        ("function", "cage"),
+        ("node", "target"),
+        ("engine", "target"),
+        ("engine", "server"),
+        ("target", "node"),
+        ("target", "server"),
+        ("server", "target"),
+        ("node", "deployment"),
+        ("engine", "deployment"),
+        ("server", "deployment"),
+        ("deployment", "deployment"),
+        ("channel", "channel"),
+        ("node", "cluster"),
+        ("channel", "cluster"),
+        ("cluster", "cluster"),
+    ],
+)
+def test_what_is_part_of_something(place: str, larger: str) -> None:
+    assert problems(parse(f"across({larger}, scrape_duration_seconds) > 1 s"), PLACES[place]) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("gpu_power_watts > 1e308 W * 1e10", "what is worked out is more than a number can be"),
+        ("gpu_power_watts > 1e308 W + 1e308 W", "what is worked out is more than a number can be"),
+        ("gpu_power_watts > -1e308 W - 1e308 W", "what is worked out is more than a number can be"),
+        ("gpu_power_watts > 5 W / 0", "what is divided by 0 is never known"),
+        ("gpu_power_watts / (1 - 1) > 5 W", "what is divided by 0 is never known"),
+    ],
+)
+def test_numbers_are_finite(text: str, says: str) -> None:
+    assert problems(parse(text), PLACES["gpu"]) == [says]
+    assert constant(parse("gpu_power_watts > 5 W / 0").right) is None  # type: ignore[union-attr]
+    assert problems(parse("gpu_power_watts > 1e10 W * 1e10 / 2"), PLACES["gpu"]) == []
 
 
 def test_the_same_cause_by_two_ways_is_no_circle() -> None:

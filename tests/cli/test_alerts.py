@@ -197,5 +197,19 @@ def test_rules_of_a_file_are_checked(do: Do, tmp_path: Path) -> None:
     assert [line.split(":")[0] for line in do("check", str(bad))[2].splitlines()] == ["rule gpu_hot", "rule gpu_hott"]
     bad.write_text('[alerts.gpu_hot]\nbecause_of = ["moon"]\n')
     assert do("check", str(bad))[2] == "rule gpu_hot: because_of names moon, which is no rule\n"
+    bad.write_text('[alerts.gpu_too_hot]\nbecause_of = ["gpu_hot"]\n')
+    circle = "rule gpu_too_hot: because_of goes in a circle: gpu_too_hot → gpu_hot → gpu_too_hot\n"
+    assert do("check", str(bad))[2] == circle
+    bad.write_text('[alerts.power_delivery]\nsettings = { powr = "25 W" }\n')
+    unread = "rule power_delivery: settings: nothing reads powr: it has busy, clock, power\n"
+    assert do("check", str(bad)) == (1, "", unread)
+    expected = "is wrong, expected a table for each rule: [alerts.RULE] in the file, a JSON object in the environment\n"
+    for text, what in (
+        ("[alerts]\ngpu_hot = 5\n", "'gpu_hot'"),
+        ('[[alerts]]\nfor = "5s"\n', "[{'for': '5s'}]"),
+        ("alerts = 3\n", "3"),
+    ):
+        bad.write_text(text)
+        assert do("check", str(bad)) == (1, "", f"alerts: {what} {expected}")
     assert do("check", str(broken))[0] == 1
     assert do("check", str(tmp_path / "none"))[0] == 1
