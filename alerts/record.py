@@ -107,12 +107,12 @@ def silenced_by(alert: Alert, silences: Sequence[Silence], at_ms: int) -> Silenc
     return next((one for one in silences if one.active(at_ms) and one.matches(alert)), None)
 
 
-def speaking(firing: Iterable[Alert], silences: Sequence[Silence], at_ms: int) -> set[int]:
-    """Numbers of alerts that fire and are told, so that others can be what follows from them.
+def speaking(firing: Iterable[Alert], silences: Sequence[Silence], at_ms: int) -> dict[int, str]:
+    """Numbers and severities of alerts that fire and are told, so that others can be what follows from them.
 
     A silence hides what it matches and nothing else: what follows from an alert that is silenced stands for itself.
     """
-    return {alert.id for alert in firing if silenced_by(alert, silences, at_ms) is None}
+    return {alert.id: alert.severity for alert in firing if silenced_by(alert, silences, at_ms) is None}
 
 
 @dataclass(frozen=True, slots=True)

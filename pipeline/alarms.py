@@ -35,13 +35,14 @@ from alerts.view import View
 from alerts.weekly import weekly_of
 from pipeline.alert_orders import LONGEST_SILENCE_MS
 from pipeline.inbox import Asked
+from pipeline.lately import LATELY_MS, WELL, Lately
 from pipeline.orders import fault
 from storage.alerts import AlertFilter
 from storage.records import Done, MarksMoved
 from storage.store import Store
 from telemetry.counters import NOMINAL_PER_GAP
 
-WELL, CHANGED, OFF, GONE = "it is well again", "the rule was changed", "the rule was switched off", "the rule is gone"
+CHANGED, OFF, GONE = "the rule was changed", "the rule was switched off", "the rule is gone"
 UNWATCHED = "it is not watched any more"
 """Why an alert is over."""
 SOON_MS = 120_000
@@ -72,6 +73,7 @@ class Alarms:
         self.book = Book(hold_ms=round(NOMINAL_PER_GAP * interval_ms))
         self.open: dict[Firing, Alert] = {}
         self.silences: dict[int, Silence] = {}
+        self.lately = Lately()
         self._alert, self._change, self._silence = numbers
         self._written: dict[str, tuple[object, ...]] = {}
         self._broken: dict[str, str] = {}
@@ -183,6 +185,7 @@ class Alarms:
             self.open[alert.rule, alert.key] = alert
         else:
             del self.open[alert.rule, alert.key]
+            self.lately.over(alert)
 
     def _change_alert(self, alert: Alert, raised: Raised, **changes: object) -> None:
         self._keep(replace(alert, revision=alert.revision + 1, **changes), raised)  # type: ignore[arg-type]
@@ -192,9 +195,12 @@ class Alarms:
 
     def _explain(self, view: View, raised: Raised) -> None:
         """Which alerts follow from which. One that was explained stays so: its cause may be over before it is."""
-        found = causes(self.open.keys(), self.rulebook.rules, view.members, self.book.standings)
-        for where, cause in found.items():
-            alert, number = self.open[where], self.open[cause].id
+        rules, standings = self.rulebook.rules, self.book.standings
+        found = causes(self.open.keys(), rules, view.members, standings)
+        numbers = {where: self.open[cause].id for where, cause in found.items()}
+        numbers |= self.lately.led_to(self.open, rules, view.members, standings, int(view.ticks[-1]))
+        for where, number in numbers.items():
+            alert = self.open[where]
             if alert.cause != number and not self._follows(number, alert.id):
                 self._change_alert(alert, raised, cause=number)
 
@@ -382,4 +388,5 @@ def alarms_of(store: Store, rulebook: Rulebook, now_ms: int, interval_ms: float 
     """Those that go on where the store ends."""
     found = Alarms(rulebook, store.alert_numbers(), interval_ms)
     found.resume(store.alerts(AlertFilter(firing=True)), store.standings(), store.silences(now_ms))
+    found.lately = Lately(store.alerts(AlertFilter(firing=False, start_ms=now_ms - LATELY_MS)))
     return found

@@ -13,7 +13,7 @@ from alerts.notices import Channel, Memory, Notice
 from alerts.outbox import ChannelMemory
 from alerts.places import Key
 from alerts.record import Alert, Silence, silenced_by, speaking
-from alerts.rule import Rule, Severity
+from alerts.rule import RANK, Rule, Severity
 
 Standings = Mapping[tuple[str, Key], Standing]
 
@@ -104,13 +104,20 @@ def _elsewhere(alert: Alert, rules: Mapping[str, Rule]) -> bool:
     return alert.rule in rules and is_watched(rules[alert.rule])
 
 
+def _is_told_of(alert: Alert, fires: Mapping[int, str]) -> bool:
+    """Whether who hears of an alert's cause hears enough: of one that is graver than its cause a channel must hear that
+    takes only what is grave."""
+    severity = fires.get(alert.cause or 0)
+    return severity is not None and RANK[Severity(severity)] >= RANK[Severity(alert.severity)]
+
+
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What is known at a tick. fires: numbers of alerts that fire and are not silenced. channels: names of those there
-    are. awaiting: those of alerts whose cause may fire in a moment."""
+    """What is known at a tick. fires: see `speaking`. channels: names of those there are. awaiting: numbers of alerts
+    whose cause may fire in a moment."""
 
     tick: int
-    fires: set[int]
+    fires: Mapping[int, str]
     standings: Standings
     silences: Sequence[Silence]
     rules: Mapping[str, Rule]
@@ -132,7 +139,7 @@ def as_told(alert: Alert, seen: Seen) -> notices.Alert:
         Severity(alert.severity),
         alert.fired_ms,
         alert.ended_ms,
-        caused=alert.cause in seen.fires or alert.id in seen.awaiting,
+        caused=_is_told_of(alert, seen.fires) or alert.id in seen.awaiting,
         silenced=silenced_by(alert, seen.silences, seen.tick) is not None,
         acknowledged=alert.acknowledged_ms is not None,
         known=standing is not None and standing.holds and standing.seen_ms == seen.tick,

@@ -14,7 +14,8 @@ from alerts.places import PLACES, Key, Members, is_gone
 from alerts.record import Alert, RuleState, standings_json
 from alerts.rulebook import Rulebook
 from alerts.view import View
-from pipeline.alarms import SOON_MS, UNWATCHED, WELL, Alarms
+from pipeline.alarms import SOON_MS, UNWATCHED, Alarms
+from pipeline.lately import WELL
 from telemetry.catalog import gpu
 from telemetry.frame import empty
 from telemetry.model import Scope

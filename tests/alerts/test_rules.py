@@ -152,6 +152,18 @@ def test_what_was_over_before_is_no_cause(well_s: int, explained: bool) -> None:
     assert causes(pending, rules(defaults()), members, pending) == {alert: cause}, "what is counted there is for it"
 
 
+def test_a_node_that_fell_and_came_back_is_one_cause() -> None:
+    """What the engines of its deployment do then follows from it: while it is silent, and after it booted anew."""
+    members = Members({("head", "0", "K3"): "k3"}, {"a": "k3"}, servers={"head": "k3"})
+    silent, boot, engine = ("node_silent", ("a",)), ("unclean_boot", ("a",)), ("engine_unreachable", ("head",))
+    wedged, queue = ("engine_wedged", ("head", "0", "K3")), ("queue_growing", ("head", "0", "K3"))
+    every = [silent, boot, engine, wedged, queue]
+    assert causes(every, rules(defaults()), members) == dict.fromkeys(every[1:], silent)
+    assert causes(every[1:], rules(defaults()), members) == dict.fromkeys(every[2:], boot)
+    assert causes([boot, wedged], rules(defaults()), members) == {wedged: boot}
+    assert causes([("unclean_boot", ("x",)), engine], rules(defaults()), members) == {}, "of no node of its deployment"
+
+
 def test_a_node_of_another_deployment_is_no_cause() -> None:
     members = Members({("head", "0", "K3"): "k3"}, {"a": "k3", "x": "other"})
     firing = [("node_silent", ("x",)), ("engine_wedged", ("head", "0", "K3"))]

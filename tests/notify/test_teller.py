@@ -32,7 +32,7 @@ WHERE = (HOT.rule, HOT.key)
 
 
 def seen(**more: object) -> Seen:
-    usual = Seen(NOW, {7}, {WHERE: HOLDS}, (), RULES, {"ops", "night"})
+    usual = Seen(NOW, {7: "warning"}, {WHERE: HOLDS}, (), RULES, {"ops", "night"})
     return replace(usual, **more)  # type: ignore[arg-type]
 
 
@@ -51,7 +51,11 @@ def test_an_alert_that_is_simply_there() -> None:
 @pytest.mark.parametrize(
     ("alert", "change", "field", "value"),
     [
-        ({"cause": 3}, {"fires": {3, 7}}, "caused", True),
+        ({"cause": 3}, {"fires": {3: "critical", 7: "warning"}}, "caused", True),
+        ({"cause": 3}, {"fires": {3: "warning"}}, "caused", True),
+        ({"cause": 3}, {"fires": {3: "info"}}, "caused", False),
+        ({"cause": 3, "severity": "critical"}, {"fires": {3: "warning"}}, "caused", False),
+        ({"cause": 3, "severity": "critical"}, {"fires": {3: "critical"}}, "caused", True),
         ({"cause": 3}, {}, "caused", False),
         ({}, {"awaiting": frozenset({7})}, "caused", True),
         ({}, {"awaiting": frozenset({8})}, "caused", False),
