@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -33,20 +33,37 @@ def make_store_directory(store: str) -> None:
 
 
 def collector(settings: Settings) -> CollectorConfig:
-    """What the collector is told. SettingsError when a token file cannot be read."""
+    """What the collector is told. SettingsError with every token file, rule and channel that is wrong."""
+    node_token, engine_token, rules, told = at_once(
+        lambda: tokens.read(settings.node_token_file, "node_token_file"),
+        lambda: tokens.read(settings.engine_token_file, "engine_token_file"),
+        lambda: rule_tables(settings),
+        lambda: destinations.destinations(settings),
+    )
     return CollectorConfig(
         store_url=settings.store,
-        nodes=_targets(settings.nodes, TargetKind.NODE, tokens.read(settings.node_token_file, "node_token_file")),
-        engines=_targets(
-            settings.engines, TargetKind.ENGINE, tokens.read(settings.engine_token_file, "engine_token_file")
-        ),
+        nodes=_targets(settings.nodes, TargetKind.NODE, node_token),
+        engines=_targets(settings.engines, TargetKind.ENGINE, engine_token),
         deployments=settings.deployments,
         interval_s=settings.interval_s,
         run_silence_s=settings.run_silence_s,
         keep=Keep(settings.raw_days, settings.summary_months, settings.size_limit, settings.disk_reserve),
-        alerts=rule_tables(settings),
-        channels=tuple(one.channel for one in destinations.destinations(settings)),
+        alerts=rules,
+        channels=tuple(one.channel for one in told),
     )
+
+
+def at_once(*reads: Callable[[], object]) -> tuple[Any, ...]:
+    """What each of these reads. SettingsError with all that any of them finds wrong, where one does."""
+    found, wrong = list[object](), list[str]()
+    for read in reads:
+        try:
+            found.append(read())
+        except SettingsError as error:
+            wrong += error.problems
+    if wrong:
+        raise SettingsError(list(dict.fromkeys(wrong)))
+    return tuple(found)
 
 
 def _targets(table: Mapping[str, str], kind: TargetKind, token: str | None) -> tuple[TargetConfig, ...]:
@@ -54,7 +71,13 @@ def _targets(table: Mapping[str, str], kind: TargetKind, token: str | None) -> t
 
 
 def web(settings: Settings, token: str | None) -> WebConfig:
-    """What the web process is told."""
+    """What the web process is told. SettingsError with all that is wrong of it."""
+    weights, results, rules, told = at_once(
+        lambda: _weights(settings),
+        lambda: _references(settings),
+        lambda: rule_tables(settings),
+        lambda: destinations.destinations(settings),
+    )
     return WebConfig(
         store_url=settings.store,
         host=settings.host,
@@ -62,10 +85,10 @@ def web(settings: Settings, token: str | None) -> WebConfig:
         token=token,
         allowed_hosts=settings.allowed_hosts + _own_names(settings.host),
         demo_control_url=settings.demo_control_url,
-        roofline=_weights(settings),
-        references=_references(settings),
-        alerts=rule_tables(settings),
-        channels=tuple(Shown(one.channel, one.mask) for one in destinations.destinations(settings)),
+        roofline=weights,
+        references=results,
+        alerts=rules,
+        channels=tuple(Shown(one.channel, one.mask) for one in told),
     )
 
 

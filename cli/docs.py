@@ -37,7 +37,7 @@ Written by `make docs` from `settings/table.py`. Sources, each stronger than tho
 the working directory, or the file named by `--config` or `TACHOGRAPH_CONFIG`), environment, flags. A stronger source
 replaces a value as a whole, tables included. In the environment, entries of a table stand between spaces; an empty
 variable means the default. Wrong values and unknown keys of the file are refused, all at once, before
-anything starts; once there are none, so are rules of alerts that are none, again all at once. In the place of an
+anything starts, and so are addresses of channels and rules of alerts that are none. In the place of an
 address a bare host will do: it is asked by `http` on the usual port.
 
 {_table(head, (_setting_row(row) for row in TABLE))}

@@ -28,8 +28,7 @@ def prepare(settings: Settings) -> Hub:
     for the store of another hub that runs."""
     refuse_claimed(settings.store)
     configs.make_store_directory(settings.store)
-    configs.collector(settings)
-    destinations.heartbeat(settings)
+    configs.at_once(lambda: configs.collector(settings), lambda: destinations.heartbeat(settings))
     path = tokens.web_token_file(settings, state_directory(os.environ))
     token, made = tokens.web_token(path)
     settings = dataclasses.replace(

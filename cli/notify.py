@@ -33,14 +33,14 @@ def line_of(config: NotifyConfig) -> str:
 
 
 def notifier(settings: Settings) -> NotifyConfig:
-    """What the process that delivers is told. SettingsError where it could not."""
-    return NotifyConfig(
-        settings.store,
-        destinations.destinations(settings),
-        destinations.heartbeat(settings),
-        settings.web_url or configs.link(settings.host, settings.port),
-        configs.rule_tables(settings),
+    """What the process that delivers is told. SettingsError with all that is wrong of it."""
+    told, heartbeat, rules = configs.at_once(
+        lambda: destinations.destinations(settings),
+        lambda: destinations.heartbeat(settings),
+        lambda: configs.rule_tables(settings),
     )
+    link = settings.web_url or configs.link(settings.host, settings.port)
+    return NotifyConfig(settings.store, told, heartbeat, link, rules)
 
 
 def _problem(one: Destination) -> str:

@@ -8,7 +8,7 @@ import re
 import socket
 from collections.abc import Sequence
 
-from cli import configs, discover, hub
+from cli import configs, destinations, discover, hub
 from cli.supervisor import Child, Supervisor
 from cli.words import say
 from settings import Settings, SettingsError, to_environment
@@ -21,8 +21,11 @@ def main(settings: Settings) -> int:
     """Run until a signal; 0 then, else the status of the child that ended it."""
     agent: Child | None = None
     refuse_claimed(settings.store)  # before looking for anything that would be read in vain
-    configs.collector(settings)  # likewise what is wrong with rules, channels and token files,
-    configs.comparison(settings)  # and with published results
+    configs.at_once(  # likewise what is wrong with rules, channels, token files, and published results
+        lambda: configs.collector(settings),
+        lambda: destinations.heartbeat(settings),
+        lambda: configs.comparison(settings),
+    )
     if not settings.nodes and not settings.engines:
         settings, agent = with_local_agent(settings)
         settings = with_local_engines(settings)

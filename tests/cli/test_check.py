@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from cli import check, discover, run
+from cli import check, configs, discover, hub, notify, run
 from cli.probe import Probe, printable
 from cli.supervisor import ROOT
 from collectors.scrape.http import Reply
@@ -290,6 +290,31 @@ def test_a_loopback_agent_takes_a_free_port_when_its_own_is_taken(unused: int) -
     assert child.environment["TACHOGRAPH_AGENT_HOST"] == "127.0.0.1"
     assert child.environment["TACHOGRAPH_AGENT_PORT"] == str(settings.agent_port)
     assert child.command[1:] == (str(ROOT / "app.py"), "agent")
+
+
+def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
+    """Each needs its own reading: a rule, a channel, a token file, a heartbeat, a file of results."""
+    wrong = Settings(
+        store=f"sqlite:///{tmp_path}/x.db",
+        node_token_file=str(tmp_path / "none"),
+        alerts={"one": {"title": "One"}},
+        channels={"bad": {"url": "nonsense://x"}},
+        heartbeat={"url": "nonsense://y"},
+        references=str(tmp_path / "nowhere"),
+    )
+
+    def told(read: Callable[[], object]) -> list[str]:
+        with pytest.raises(SettingsError) as caught:
+            read()
+        return [one.partition(": ")[0] for one in caught.value.problems]
+
+    of_collector = ["node_token_file", "alerts", "channels.bad"]
+    assert told(lambda: configs.collector(wrong)) == of_collector
+    assert told(lambda: configs.web(wrong, None)) == ["references", "alerts", "channels.bad"]
+    assert told(lambda: notify.notifier(wrong)) == ["channels.bad", "heartbeat", "alerts"]
+    assert told(lambda: hub.prepare(wrong)) == [*of_collector, "heartbeat"]
+    assert told(lambda: run.main(wrong)) == [*of_collector, "heartbeat", "references"]
+    assert configs.at_once(lambda: 1, lambda: "two") == (1, "two")
 
 
 def test_wrong_rules_are_all_told_before_anything_is_looked_for(
