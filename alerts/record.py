@@ -136,6 +136,13 @@ class RuleState:
 
 FAULT = "?"
 """In front of a rule's name: this is not where it stands, but why it cannot be worked out."""
+WRITTEN = "="
+"""In place of a rule's name: what decides of all rules, see `alerts.renewed`."""
+
+
+def of_instances(states: Iterable[RuleState]) -> list[RuleState]:
+    """Those that say where instances of a rule stand."""
+    return [one for one in states if one.rule[:1] not in (FAULT, WRITTEN)]
 
 
 def fault_state(rule: str, why: str) -> RuleState:

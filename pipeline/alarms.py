@@ -18,7 +18,6 @@ from alerts.message import message
 from alerts.operands import operands
 from alerts.places import Key, Members, is_gone
 from alerts.record import (
-    FAULT,
     MATCHERS,
     Alert,
     RuleChange,
@@ -26,9 +25,11 @@ from alerts.record import (
     Silence,
     fault_state,
     faults,
+    of_instances,
     standings_json,
     standings_of,
 )
+from alerts.renewed import decisive, is_kept, renewed
 from alerts.rule import Rule
 from alerts.rulebook import Rulebook
 from alerts.view import View
@@ -78,6 +79,8 @@ class Alarms:
         self._written: dict[str, tuple[object, ...]] = {}
         self._broken: dict[str, str] = {}
         self._faults: dict[str, str] = {}
+        self._anew: set[str] = set()
+        self._told = False
 
     def resume(self, firing: Iterable[Alert], states: Iterable[RuleState], silences: Iterable[Silence]) -> None:
         """Go on where another collector stopped."""
@@ -88,9 +91,9 @@ class Alarms:
                 log.warning("silence %d hides nothing: %s", silence.id, silence.problem)
         states = list(states)
         self._faults = faults(states)
-        for one in states:
-            if one.rule.startswith(FAULT):
-                continue
+        self._anew = renewed(self.rulebook.rules, states, self.open.values())
+        self._told = is_kept(self.rulebook.rules, states)
+        for one in of_instances(states):
             try:
                 found = standings_of(one.state)
             except (ValueError, TypeError):
@@ -215,14 +218,16 @@ class Alarms:
         return False
 
     def _let_go(self, tick: int, raised: Raised) -> None:
-        """Alerts of rules that are not there any more, or switched off: with the settings, while nobody collected."""
+        """Alerts of rules that are not there any more, switched off, or others: with the settings, while nobody
+        collected."""
         for where in list(self.open):
             rule = self.rulebook.rules.get(where[0])
-            if rule is None or not rule.enabled:
-                self._end(where, tick, GONE if rule is None else OFF, raised)
+            if rule is None or not rule.enabled or where[0] in self._anew:
+                self._end(where, tick, GONE if rule is None else CHANGED if rule.enabled else OFF, raised)
         for name in list(self.book.by_rule):
-            if name not in self.rulebook.rules or not self.rulebook.rules[name].enabled:
+            if name not in self.rulebook.rules or not self.rulebook.rules[name].enabled or name in self._anew:
                 self.book.forget(name)
+        self._anew = set()
         for number, one in list(self.silences.items()):
             if one.end_ms <= tick:
                 del self.silences[number]
@@ -273,6 +278,9 @@ class Alarms:
             if self._faults.get(rule) != self._broken.get(rule)
         ]
         self._faults = dict(self._broken)
+        if not self._told:
+            raised.standings.append(decisive(self.rulebook.rules))
+            self._told = True
         self._written = {rule: signature for rule, signature in self._written.items() if signature}
 
     # What people ask ------------------------------------------------------------------------------------------------
@@ -352,6 +360,7 @@ class Alarms:
         self._change += 1
         raised.changes.append(RuleChange(self._change, name, table, tick, asked.order["by"] or ""))
         self._broken.pop(name, None)
+        self._told = False
         now = self.rulebook.rules.get(name)
         if before is not None and (now is None or not _same(before, now)):
             self.book.forget(name)

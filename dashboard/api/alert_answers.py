@@ -10,7 +10,7 @@ from alerts.defaults import Tables
 from alerts.machine import Phase, Standing
 from alerts.message import subject
 from alerts.places import Key
-from alerts.record import FAULT, MATCHERS, Alert, Silence, silenced_by, speaking, standings_of
+from alerts.record import MATCHERS, Alert, Silence, of_instances, silenced_by, speaking, standings_of
 from alerts.rule import Rule
 from alerts.rulebook import Rulebook
 from dashboard.api import parameters
@@ -121,8 +121,7 @@ def _held(sources: Sources) -> dict[int, list[str]]:
 def _standings(sources: Sources) -> Standings:
     return {
         (one.rule, key): standing
-        for one in sources.store.standings()
-        if not one.rule.startswith(FAULT)
+        for one in of_instances(sources.store.standings())
         for key, standing in standings_of(one.state).items()
     }
 

@@ -11,11 +11,13 @@ from alerts.given import CHANNEL_FAILING
 from alerts.notices import Channel
 from alerts.record import Alert
 from alerts.rulebook import Rulebook
+from alerts.view import View
 from pipeline.alarms import Alarms
 from pipeline.config import TargetKind
 from storage.records import Command, MarksMoved
 from storage.store import open_store
 from telemetry.catalog import gpu, memory
+from telemetry.frame import empty
 from tests.pipeline.stage import Stage
 
 PAGE = (
@@ -172,6 +174,49 @@ def test_a_collector_that_starts_anew_goes_on(node: Node) -> None:
     (alert,) = alerts(node)
     assert times(alert) == ("gpu_hot", 1, 61, 141)
     assert alert.revision == 2
+
+
+MEMORY_RULE = {"title": "X", "place": "node", "when": "memory_total_bytes > $most", "settings": {"most": "1 GiB"}}
+HEAT_RULE = {"title": "X", "place": "gpu", "when": "gpu_temperature_celsius > 100 °C", "because_of": ["gpu_hot"]}
+
+
+@pytest.mark.parametrize(
+    ("changed", "ended", "again"),
+    [
+        (HEAT_RULE, 31, None),
+        ({**MEMORY_RULE, "when": "memory_total_bytes > $most and memory_total_bytes > 1 GiB"}, 31, 31),
+        ({**MEMORY_RULE, "settings": {"most": "900 GiB"}}, 31, None),
+        ({**MEMORY_RULE, "for": "5s"}, 31, 36),
+        ({**MEMORY_RULE, "clear_for": "5s"}, 31, 31),
+        ({**MEMORY_RULE, "clear": "memory_total_bytes < $most"}, 31, 31),
+        ({**MEMORY_RULE, "title": "Y", "settings": {"most": "1 GiB"}}, None, None),
+    ],
+)
+def test_a_rule_of_the_settings_file_that_is_another_begins_anew(
+    node: Node, changed: dict[str, Any], ended: int | None, again: int | None
+) -> None:
+    """As where people change it on the page. What fires beside it goes on."""
+    node.settings = {"alerts": {"x": {**MEMORY_RULE, "severity": "warning"}}}
+    node.play(lambda _: node.ticks(1, 30, 86))
+    node.settings = {"alerts": {"x": {**changed, "severity": "critical"}}}
+    node.play(lambda _: node.ticks(31, 70, 86))
+    found = sorted(alerts(node), key=lambda one: one.id)
+    first, *later = [one for one in found if one.rule == "x"]
+    assert times(first) == ("x", 1, 1, ended)
+    assert first.ended == ("" if ended is None else "the rule was changed")
+    assert [one.fired_ms // 1000 for one in later] == ([] if again is None else [again])
+    assert [times(one) for one in found if one.rule == "gpu_hot"] == [("gpu_hot", 1, 61, None)]
+    node.play(lambda _: node.ticks(71, 75, 86))
+    assert sorted(alerts(node), key=lambda one: one.id) == found, "once"
+
+
+def test_an_alert_of_an_earlier_version_is_over_where_its_rule_looks_elsewhere() -> None:
+    """That version did not write what decided of rules."""
+    alarms = Alarms(Rulebook({}))
+    alarms.resume([Alert(1, "gpu_hot", "", "node", ("n",), "warning", "", 5, 5, "")], [], [])
+    raised = alarms.tick(1000, View(empty()), {})
+    assert [(one.id, one.ended_ms, one.ended) for one in raised.alerts.values()] == [(1, 1000, "the rule was changed")]
+    assert alarms.tick(2000, View(empty()), {}).standings == []
 
 
 def test_what_fires_follows_the_minutes_of_its_run() -> None:

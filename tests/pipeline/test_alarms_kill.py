@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from alerts.record import standings_of
+from alerts.record import of_instances, standings_of
 from storage.store import Store, open_store
 from telemetry.catalog import gpu
 from tests.pipeline.killed import INTERVAL_S, Asked, collector, lives
@@ -40,7 +40,7 @@ def check(store: Store) -> int:
     for before, after in itertools.pairwise(alerts):
         assert before.ended_ms is not None
         assert before.ended_ms < after.fired_ms
-    standings = {one.rule: standings_of(one.state) for one in store.standings()}
+    standings = {one.rule: standings_of(one.state) for one in of_instances(store.standings())}
     firing = [one for one in standings.get("gpu_hot", {}).values() if one.phase.value == "firing"]
     assert len(firing) == sum(one.firing for one in alerts), "a firing instance has its alert, and no other has one"
     for one in firing:
