@@ -15,14 +15,14 @@ from alerts.operands import label_of, shown, unit_of
 from alerts.places import PLACES, Key, Members, Place, level, seen_from, shared
 from alerts.record import Alert
 from alerts.rule import Rule
-from alerts.view import View
+from alerts.view import View, of_samples
 from dashboard.alert_limits import Asked, asked, each
 from dashboard.api.lists import numbers
 from dashboard.run_view import short
 from pipeline.alert_evidence import OF_DEPLOYMENTS, OF_ENGINES, OF_NODES
 from telemetry.catalog import cluster, engine
 from telemetry.frame import Floats, Frame, Ints
-from telemetry.model import Kind, Metric, Ratio, Scope, Series
+from telemetry.model import Fold, Kind, Metric, Ratio, Scope, Series
 
 RATE_S = 10.0
 PER_GAP = 2.5
@@ -100,7 +100,8 @@ class Drawing:
         ]
         return {
             "label": (label_of(reading) if of == "rule" else _of_all(reading))
-            + (" per second" if reading.how == "rate" else ""),
+            + (" per second" if reading.how == "rate" else "")
+            + summed(reading, one.place, view),
             "metric": metric.name,
             "unit": unit_of(reading).value,
             "of": of,
@@ -123,6 +124,17 @@ class Drawing:
         if metric.kind is not Kind.STATE and metric.name not in masks.MASKS:
             return {"v": numbers(short(values))}
         return {"spans": list(_spans(self.frame.ticks, values, lambda value: _said(one, value)))}
+
+
+def summed(reading: ex.Reading, place: Place, view: View) -> str:
+    """Over what a line is a sum: a cage has two functions, and its link counts both."""
+    metric = reading.metric
+    if not of_samples(reading) or not isinstance(metric, Metric) or metric.across is not Fold.SUM:
+        return ""
+    apart = [label for label in metric.by if label not in shared(place, metric)]
+    if metric.kind is Kind.HISTOGRAM or not apart or view.grouped(reading, place)[1].single:
+        return ""
+    return f", sum over {' and '.join(f'{label}s' for label in apart)}"
 
 
 def _of_all(reading: ex.Reading) -> str:

@@ -13,7 +13,8 @@ from alerts.rule import rules
 from dashboard.api import evidence_answers
 from pipeline.alert_evidence import AROUND_MS, LATE_MS, Evidence
 from storage.records import Event
-from telemetry.catalog import gpu
+from telemetry.catalog import gpu, network
+from telemetry.model import Series
 from telemetry.summary import HOUR_MS
 from tests.web.alert_world import alert
 from tests.web.conftest import MakeWeb, MakeWorld, Web
@@ -129,3 +130,18 @@ def test_an_alert_of_which_nothing_is_left(world: World, web: Web) -> None:
     assert (found["kept"], found["charts"], found["t"]) == (False, [], [])
     for address in ("charts", "evidence.csv", "evidence.json"):
         assert web.get(f"alerts/9/{address}", 404)["error"] == "There is no alert 9."
+
+
+def test_a_line_that_is_a_sum_says_over_what(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    """A cage has two functions: with both up its link counts 2, where one of a function alone counts 1."""
+    world = make_world()
+    for cage, name in (("p0", "f0"), ("p0", "f1")):
+        labels = (("cage", cage), ("function", name))
+        world.series["spark-02"][Series("spark-02", network.LINK_UP.name, labels)] = lambda number: float(number < 20)
+    world.run(0, 40)
+    world.commit(alerts=[alert(1, "link_down", ("spark-02", "p0"), 30, place="cage")])
+    found = make_web(world).get("alerts/1/charts")["charts"]
+    link = next(one for one in found if one["metric"] == "link_up")
+    (mine,) = [line for line in link["lines"] if line["own"]]
+    assert (link["label"], mine["v"][10]) == ("Link, sum over functions", 2.0)
+    assert {one["label"] for one in found if one["metric"] == "gpu_power_watts"} == {"GPU power"}
