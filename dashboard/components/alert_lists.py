@@ -30,6 +30,7 @@ AT_FIRST = 10
 DIGITS = re.compile(r"([0-9]+)")
 MOST_NAMES = 8
 """Of those that the same alert fires on."""
+GRAVEST = ("critical", "warning", "info")
 WELL, THEN = "Nothing is wrong that a rule knows of.", "Nothing fired then."
 
 
@@ -64,10 +65,18 @@ def firing(
 
 
 def groups(alerts: Sequence[Answer]) -> list[list[Answer]]:
-    """Causes as they share a card, the gravest first, those that nobody wants to hear of last."""
-    roots = [alert for alert in alerts if alert["state"] != "inhibited"]
+    """Causes as they share a card, the gravest first, those that nobody wants to hear of last. Each is as grave as the
+    gravest that follows from it."""
+    roots = [_with_effects(alert, alerts) for alert in alerts if alert["state"] != "inhibited"]
     order = sorted(roots, key=lambda one: (one["state"] == "silenced", *_badness(one)))
     return [sorted(group, key=_thing) for group in together(order, _story)]
+
+
+def _with_effects(alert: Answer, alerts: Sequence[Answer]) -> Answer:
+    follow = [one for one in alerts if one["state"] == "inhibited" and one["cause"] == alert["id"]]
+    effects = [one for one in follow if one["silence"] is None]
+    grave = [one["severity"] for one in (alert, *effects)]
+    return {**alert, "severity": min(grave, key=GRAVEST.index)}
 
 
 def _thing(alert: Answer) -> list[tuple[int, str]]:
@@ -80,7 +89,7 @@ def _story(alert: Answer) -> tuple[tuple[str, ...], int]:
 
 
 def _badness(alert: Answer) -> tuple[int, int]:
-    return (("critical", "warning", "info").index(alert["severity"]), -alert["fired"])
+    return (GRAVEST.index(alert["severity"]), -alert["fired"])
 
 
 def card(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from alerts.record import Alert, Silence, speaking
+from alerts.rule import RANK, Severity
 from alerts.together import together
 from dashboard.live.cells import LEVELS, worst
 from storage.alerts import AlertFilter
@@ -33,10 +34,17 @@ class Alarms:
 
 
 def causes(firing: Sequence[Alert], silences: Sequence[Silence], now_ms: int) -> tuple[Alert, ...]:
-    """Alerts that nobody silenced and that no other such one explains, the gravest first."""
+    """Alerts that nobody silenced and that no other such one explains, the gravest first: each as grave as the gravest
+    that follows from it."""
     numbers = speaking(firing, silences, now_ms)
-    found = [alert for alert in firing if alert.id in numbers and alert.cause not in numbers]
+    told = [alert for alert in firing if alert.id in numbers]
+    found = [_with_effects(alert, told) for alert in told if alert.cause not in numbers]
     return tuple(sorted(found, key=lambda alert: (-LEVELS.index(level_of(alert)), alert.began_ms, alert.id)))
+
+
+def _with_effects(alert: Alert, told: Sequence[Alert]) -> Alert:
+    grave = [alert.severity, *(one.severity for one in told if one.cause == alert.id)]
+    return replace(alert, severity=max(grave, key=lambda severity: RANK[Severity(severity)]))
 
 
 def level_of(alert: Alert) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import pytest
 
 from alerts.defaults import defaults
@@ -41,6 +44,21 @@ def test_a_cause_has_one_card_with_what_follows_from_it() -> None:
     assert "<details" in render(found)
     one = lists.firing([alert(1), alert(2, state="inhibited", cause=1, message="because")], NOW)
     assert "1 more alert follows from it" in text(one)
+
+
+def cards(found: Any) -> list[str]:
+    """Severity of each."""
+    return re.findall(r'<article[^>]* data-severity="([a-z]+)"', render(found))
+
+
+def test_a_cause_is_as_grave_as_what_follows_from_it() -> None:
+    grave = alert(2, state="inhibited", cause=1, severity="critical")
+    found = lists.firing([alert(1), grave, alert(3)], NOW)
+    assert titles(found) == ["GPU hot 1", "GPU hot 3"]
+    assert cards(found) == ["critical", "warning"]
+    quiet = lists.firing([alert(1), {**grave, "silence": 5}, {**grave, "id": 4, "cause": 7}], NOW)
+    assert cards(quiet) == ["warning"], "of what nobody wants to hear of, and of what is not there, nothing"
+    assert lists.groups([alert(1), {**grave, "state": "firing"}])[1][0]["severity"] == "warning", "it stands for itself"
 
 
 def test_the_gravest_stands_first_the_newest_among_equals_and_the_silenced_last() -> None:

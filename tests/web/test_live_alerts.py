@@ -92,6 +92,12 @@ STORIES: list[tuple[str, list[Alert], tuple[str, str, str | None], tuple[int, st
         (1, "critical"),
     ),
     (
+        "a cause is as grave as what follows from it",
+        [HOT, replace(HOT, id=2, key=("spark-01", "0"), cause=1, severity="critical")],
+        ("critical", "spark-02: GPU hot, for 1 min · Serving Kimi-K3 on 4 nodes", "spark-02"),
+        (1, "critical"),
+    ),
+    (
         "an effect whose cause is over stands for itself",
         [replace(HOT, ended_ms=tick(50)), replace(HOT, id=2, key=("spark-01", "0"), cause=1)],
         ("warning", "Serving Kimi-K3 on 4 nodes; spark-01: GPU hot, for 1 min", "spark-01"),
