@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from alerts.expression import readings
 from alerts.machine import Standing
 from alerts.places import EVERYWHERE, OWN, Key, Members, level
 from alerts.rule import Rule
@@ -13,6 +14,10 @@ Firing = tuple[str, Key]
 LAG_MS = 60_000
 """What was well again for longer than this before something else began has not led to it, though its alert may still
 wait for its end."""
+
+LATER_MS = 120_000
+"""What began for longer than this after something else has not led to it. Not all is seen at once: a node is called
+silent after other things have said so."""
 
 
 def causes(
@@ -28,7 +33,8 @@ def causes(
     fires on a node of the deployment. Of several the first named counts, then
     the first by name: the order in which they are given changes nothing.
 
-    standings: where they stand, as far as it is known: what ended well before an alert began explains nothing of it.
+    standings: where they stand, as far as it is known: what ended well before an alert began explains nothing of it,
+    and so does what began well after it, except where both are stages of one thing.
     """
     standings = standings or {}
     direct: dict[Firing, Firing] = {}
@@ -56,7 +62,10 @@ def _cause(
         for other in by_rule.get(name, ()):
             if other == alert or name not in rules or not _touch(alert, other, rules, members):
                 continue
-            if not _was_over(standings.get(other), standings.get(alert)):
+            cause, then = standings.get(other), standings.get(alert)
+            if not _was_over(cause, then) and (
+                not _came_later(cause, then) or _one_thing(rules[name], rules[alert[0]])
+            ):
                 return other
     return None
 
@@ -64,6 +73,23 @@ def _cause(
 def _was_over(cause: Standing | None, then: Standing | None) -> bool:
     """Whether a cause was well again, for longer than may lie between the two, when something else began."""
     return cause is not None and then is not None and cause.lasted_to_ms + LAG_MS < then.began_ms
+
+
+def _came_later(cause: Standing | None, then: Standing | None) -> bool:
+    """Whether a cause began well after what it would explain."""
+    return cause is not None and then is not None and later(cause.began_ms, then.began_ms)
+
+
+def later(cause_ms: int, then_ms: int) -> bool:
+    """Whether what began at one instant began too late to have led to what began at the other."""
+    return cause_ms > then_ms + LATER_MS
+
+
+def _one_thing(one: Rule, other: Rule) -> bool:
+    """Whether two rules whose alerts touch are of the same part, such as a GPU, or read a metric in common: what they
+    tell of are stages of one thing, and the graver one may come later."""
+    read = [{reading.metric.name for reading in readings(rule.condition)} for rule in (one, other)]
+    return bool(one.place is other.place and one.place.labels) or not read[0].isdisjoint(read[1])
 
 
 def _touch(alert: Firing, cause: Firing, rules: Mapping[str, Rule], members: Members) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from alerts import chain
 from alerts.book import Book, Turn
 from alerts.causes import Firing, causes
 from alerts.machine import Phase, Standing
@@ -197,25 +198,18 @@ class Alarms:
         self._change_alert(self.open[where], raised, ended_ms=at_ms, ended=why)
 
     def _explain(self, view: View, raised: Raised) -> None:
-        """Which alerts follow from which. One that was explained stays so: its cause may be over before it is."""
+        """Which alerts follow from which. One that was explained stays so: its cause may be over before it is, and
+        what comes later has not led to it."""
         rules, standings = self.rulebook.rules, self.book.standings
         found = causes(self.open.keys(), rules, view.members, standings)
         numbers = {where: self.open[cause].id for where, cause in found.items()}
         numbers |= self.lately.led_to(self.open, rules, view.members, standings, int(view.ticks[-1]))
         for where, number in numbers.items():
             alert = self.open[where]
-            if alert.cause != number and not self._follows(number, alert.id):
+            if chain.is_nearer(number, alert.cause, self.open, numbers) and not chain.follows(
+                number, alert.id, self.open
+            ):
                 self._change_alert(alert, raised, cause=number)
-
-    def _follows(self, number: int, other: int) -> bool:
-        """Whether an alert follows from the other one, by what was found of them before: rules may have changed."""
-        by_number, seen = {one.id: one for one in self.open.values()}, set[int]()
-        while number in by_number and number not in seen:
-            seen.add(number)
-            number = by_number[number].cause or 0
-            if number == other:
-                return True
-        return False
 
     def _let_go(self, tick: int, raised: Raised) -> None:
         """Alerts of rules that are not there any more, switched off, or others: with the settings, while nobody

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from alerts.causes import LAG_MS, Firing, causes
+from alerts.causes import LAG_MS, Firing, causes, later
 from alerts.machine import Standing
 from alerts.places import Members
 from alerts.record import Alert
@@ -60,5 +60,5 @@ class Lately:
 
 
 def _led(cause: Alert, then: Alert) -> bool:
-    """Whether one began before the other was over for longer than may lie between the two."""
-    return then.began_ms <= (cause.ended_ms or 0) + LAG_MS
+    """Whether one began before the other was over for longer than may lie between the two, and not well before it."""
+    return then.began_ms <= (cause.ended_ms or 0) + LAG_MS and not later(cause.began_ms, then.began_ms)

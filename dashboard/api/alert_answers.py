@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from alerts.defaults import Tables
@@ -52,8 +52,12 @@ def listed(sources: Sources, file: Tables, given: Mapping[str, str]) -> dict[str
         end_ms=instants["end"],
         limit=MOST if given.get("text") else limit,
     )
-    chosen = _matching(sources.store.alerts(wanted), given.get("text", ""))[:limit]
-    found = sorted(chosen, key=lambda alert: not alert.firing)
+    every = [
+        alert
+        for goes_on in ((True, False) if wanted.firing is None else (wanted.firing,))
+        for alert in sources.store.alerts(replace(wanted, firing=goes_on))
+    ]
+    found = _matching(every, given.get("text", ""))[:limit]
     beside = _beside(sources, file)
     return {
         "alerts": [alert_json(alert, beside) for alert in found],

@@ -152,6 +152,27 @@ def test_what_was_over_before_is_no_cause(well_s: int, explained: bool) -> None:
     assert causes(pending, rules(defaults()), members, pending) == {alert: cause}, "what is counted there is for it"
 
 
+@pytest.mark.parametrize(
+    ("cause", "alert", "after_s", "explained"),
+    [
+        ("node_silent", "driver_no_memory", 120, True),
+        ("node_silent", "driver_no_memory", 121, False),
+        ("memory_out", "memory_low", 3600, True),  # the graver stage of the same
+        ("thermal_slowdown", "gpu_hot", 3600, True),  # of one GPU
+        ("node_silent", "driver_no_memory", -3600, True),
+    ],
+)
+def test_what_began_well_before_is_not_explained(cause: str, alert: str, after_s: int, explained: bool) -> None:
+    members, began, book = Members(nodes={"a": "k3"}), 10_000_000, rules(defaults())
+    then, first = ((name, ("a", *("0" for _ in book[name].place.labels))) for name in (alert, cause))
+    standings = {
+        then: Standing(Phase.FIRING, began, began, seen_ms=2 * began),
+        first: Standing(Phase.FIRING, began, began + after_s * 1000, seen_ms=2 * began),
+    }
+    expected = {then: first} if explained else {}
+    assert causes(standings, rules(defaults()), members, standings) == expected
+
+
 def test_a_node_that_fell_and_came_back_is_one_cause() -> None:
     """What the engines of its deployment do then follows from it: while it is silent, and after it booted anew."""
     members = Members({("head", "0", "K3"): "k3"}, {"a": "k3"}, servers={"head": "k3"})

@@ -210,6 +210,45 @@ def test_a_rule_of_the_settings_file_that_is_another_begins_anew(
     assert sorted(alerts(node), key=lambda one: one.id) == found, "once"
 
 
+def effect(*because_of: str) -> dict[str, Any]:
+    when = "memory_total_bytes > 1 GiB"
+    return {"title": "E", "place": "node", "severity": "warning", "when": when, "because_of": list(because_of)}
+
+
+def at(degrees: int, *because_of: str) -> dict[str, Any]:
+    when = f"gpu_temperature_celsius >= {degrees} °C"
+    return {"title": "C", "place": "node", "severity": "warning", "when": when, "because_of": list(because_of)}
+
+
+@pytest.mark.parametrize(
+    ("rules", "second", "cause"),
+    [
+        ({"e": effect("late", "first"), "first": at(80), "late": at(90)}, 31, "first"),
+        ({"e": effect("late", "first"), "first": at(80, "late"), "late": at(90)}, 31, "late"),
+        (
+            {"e": effect("late", "first"), "first": at(80), "late": {**at(80), "for": "9s"}},
+            31,
+            "late",
+        ),
+        ({"e": effect("late"), "late": at(90)}, 31, "late"),
+        ({"e": effect("late"), "late": at(90)}, 123, None),
+    ],
+    ids=["stays", "explained itself", "began as early", "in time", "too late"],
+)
+def test_a_cause_that_was_found_stays(node: Node, rules: dict[str, Any], second: int, cause: str | None) -> None:
+    """An effect from the first second on, and a cause; another begins to hold later."""
+    node.settings = {"alerts": rules}
+
+    async def story(stage: Stage) -> None:
+        await node.ticks(1, second - 1, 81)
+        await node.ticks(second, second + 10, 91)
+        await node.ticks(second + 11, second + 20, 70)
+
+    node.play(story)
+    found = {one.rule: one for one in alerts(node) if one.rule in rules}
+    assert found["e"].cause == (None if cause is None else found[cause].id)
+
+
 def test_an_alert_of_an_earlier_version_is_over_where_its_rule_looks_elsewhere() -> None:
     """That version did not write what decided of rules."""
     alarms = Alarms(Rulebook({}))

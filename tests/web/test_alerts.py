@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -137,6 +138,22 @@ def test_a_rule_of_which_nothing_can_be_known_says_why(web: Web) -> None:
     ],
 )
 def test_alerts_are_chosen(web: Web, query: str, expected: list[int]) -> None:
+    assert numbers(web.get(f"alerts?{query}")) == expected
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("limit=3", [5, 3, 2]),
+        ("limit=5", [5, 3, 2, 1, 7]),
+        ("limit=1&state=resolved", [7]),
+        ("limit=1&text=kv", [7]),
+        ("limit=2&severity=warning", [5, 3]),
+    ],
+)
+def test_a_limit_leaves_out_what_is_over_first(web: Web, world: World, query: str, expected: list[int]) -> None:
+    """What fires is older than an alert that came and went; one of them is acknowledged, one silenced."""
+    world.writer.commit(Batch(alerts=[replace(OVER, id=7, fired_ms=tick(41), ended_ms=tick(42))]), world.now)
     assert numbers(web.get(f"alerts?{query}")) == expected
 
 
