@@ -54,11 +54,15 @@ def _of(part: ex.Condition | ex.Value, place: Place) -> Iterator[str]:
         case ex.Across(larger, _) if not set(larger.labels) <= set(place.labels):
             yield f"a {larger.name} is no part of a {place.name}'s surroundings: it has more labels"
         case ex.Across(larger, _) if not reaches(place, larger):
-            yield f"a {place.name} is part of no {larger.name}: nothing would ever be known across it"
+            yield f"{_a(place)} is part of no {larger.name}: nothing would ever be known across it"
         case ex.Peers() | ex.Count() if place.owner in (Scope.CLUSTER, Scope.DEPLOYMENT):
             yield f"a {place.name} has no peers: there is nothing to compare it with or to count"
         case ex.Differs() if place.name not in ("deployment", "cluster", "node"):
             yield f"a {place.name} has no members that could differ"
+
+
+def _a(place: Place) -> str:
+    return f"{'an' if place.name[0] in 'aeiou' else 'a'} {place.name}"
 
 
 def _is_mask(value: ex.Value) -> bool:

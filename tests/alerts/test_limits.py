@@ -20,7 +20,7 @@ def told(metric: str) -> list[tuple[str, str, float]]:
 def test_limits_of_the_product() -> None:
     assert told("gpu_temperature_celsius") == [("gpu_too_hot", "above", 90.0), ("gpu_hot", "above", 85.0)]
     assert [one[:2] for one in told("memory_headroom_bytes")] == [("memory_out", "below"), ("memory_low", "below")]
-    assert told("swap_bytes_per_second") == [("swapping", "above", 50 * 1024**2)]
+    assert told("swap_bytes_per_second") == [("swapping", "above", 50e6)]
     assert told("clock_skew_seconds") == [("clock_skew", "below", -2.0), ("clock_skew", "above", 2.0)]
     assert [one[0] for one in told("disk_available_ratio")] == ["disk_full", "disk_filling"]
     assert told("fabric_loss_per_second") == [("fabric_loss", "above", 10.0)]
