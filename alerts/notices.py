@@ -51,7 +51,7 @@ class Alert:
 
     over_ms: when it ended, None while it fires. caused: another alert that fires explains it. silenced: somebody does
     not want to hear of it now. known: its condition is known now, not only carried on. channels: those that its rule
-    names, all when empty.
+    names, all when empty. about: the channel that it is about, which is not told.
     """
 
     id: int
@@ -63,6 +63,7 @@ class Alert:
     acknowledged: bool = False
     known: bool = True
     channels: tuple[str, ...] = ()
+    about: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +137,7 @@ def _hears(channel: Channel, alert: Alert) -> bool:
     """Whether it is an alert of which a channel wants to be told."""
     mild = RANK[alert.severity] < RANK[channel.least]
     elsewhere = alert.channels and channel.name not in alert.channels
-    return channel.enabled and not (mild or elsewhere)
+    return channel.enabled and not (mild or elsewhere or channel.name == alert.about)
 
 
 def _word(channel: Channel, alert: Alert, told: Told | None, held: bool, now_ms: int) -> Word | None:

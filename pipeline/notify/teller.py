@@ -130,10 +130,12 @@ def as_told(alert: Alert, seen: Seen) -> notices.Alert:
 
     Known is what was looked at in this very tick: a rule that cannot be worked out, or an instance of which nothing is
     heard, carries on what it said last. Of a rule's channels those that are not there count for nothing: where none is
-    left, all are told, for an alert that nobody hears of is the worse mistake.
+    left, all are told, for an alert that nobody hears of is the worse mistake. A channel that fails is not told so
+    itself.
     """
     standing, rule = seen.standings.get((alert.rule, alert.key)), seen.rules.get(alert.rule)
     named = rule.channels if rule is not None else ()
+    about = alert.owner if alert.place == "channel" else ""
     return notices.Alert(
         alert.id,
         Severity(alert.severity),
@@ -143,5 +145,6 @@ def as_told(alert: Alert, seen: Seen) -> notices.Alert:
         silenced=silenced_by(alert, seen.silences, seen.tick) is not None,
         acknowledged=alert.acknowledged_ms is not None,
         known=standing is not None and standing.holds and standing.seen_ms == seen.tick,
-        channels=tuple(name for name in named if name in seen.channels),
+        channels=tuple(name for name in named if name in seen.channels and name != about),
+        about=about,
     )

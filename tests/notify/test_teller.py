@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from alerts import notices
 from alerts.machine import Phase, Standing
 from alerts.notices import Channel, Memory, Told, Word
 from alerts.outbox import (
@@ -80,6 +81,22 @@ def test_channels_that_are_not_there_leave_nobody_out() -> None:
 
     assert channels("night", "gone") == ("night",)
     assert channels("gone") == ()
+
+
+def test_a_channel_that_fails_is_not_told_so_itself() -> None:
+    failing = replace(HOT, rule="channel_failing", place="channel", key=("ops",))
+
+    def told(*named: str) -> dict[str, bool]:
+        book = {"channel_failing": replace(RULES["channel_failing"], channels=named)}
+        where = {("channel_failing", ("ops",)): HOLDS}
+        found = as_told(failing, seen(rules=book, standings=where))
+        return {
+            name: notices.due(Channel(name, gather_ms=0), [found], Memory(), NOW)[0] is not None
+            for name in ("ops", "night")
+        }
+
+    assert told() == told("ops") == told("night") == told("gone") == {"ops": False, "night": True}
+    assert as_told(HOT, seen()).about == ""
 
 
 def test_what_is_owed_is_what_a_channel_that_wants_ends_heard_begin() -> None:
