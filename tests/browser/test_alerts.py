@@ -167,7 +167,7 @@ def filled(page: Page, name: str, change: Callable[[], Any]) -> None:
 def test_what_somebody_types_stays_while_the_page_goes_on(site: Site, open_page: Open) -> None:
     page = open_page(f"{site.address}/alerts")
     page.get_by_text("Silence alerts, or plan a maintenance").click()
-    why = page.get_by_label("Why", exact=True)
+    why = page.locator("[data-key=silence]").get_by_label("Why", exact=True)
     why.fill("new switch")
     why.evaluate("(field) => field.setSelectionRange(4, 10)")
     straggler = card(page, "straggler")
