@@ -8,11 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from alerts.book import Book
+from alerts.given import STATES
 from alerts.machine import Phase
 from alerts.places import Key, Members
 from alerts.rule import Rule, rule
 from alerts.view import View
 from telemetry.frame import Frame
+from telemetry.model import Scope
 from tests.alerts.samples import NAN, START_MS, frame, of_node
 
 MEMBERS = Members({}, {"a": "k3", "b": "k3"})
@@ -139,3 +141,15 @@ def test_live_and_replay_agree_on_whose_absence_it_is(text: str) -> None:
         assert live(one, story) == whole(one, story)
 
     check()
+
+
+def test_what_is_known_by_how_it_answers_stays_known() -> None:
+    """A node has its state at every tick: it is there however long ago it told a sample."""
+    story = made({of_node("a", "memory_available_bytes"): [5.0] * 10 + [NAN] * 80})
+    ok, refused = float(STATES.index("ok")), float(STATES.index("refused"))
+    given = {"target_state": {"a": np.array([refused] * 60 + [ok] * 30), "b": np.array([ok] * 90)}}
+    one = absent_rule('absent(memory_available_bytes) and target_state is "ok"', 10, "node")
+    members = Members(targets={"a": Scope.NODE, "b": Scope.NODE})
+    turns = told(Book().read([one], View(story, 0, members, {}, given)))
+    b_never_told_any = [(("b",), "pending", 0), (("b",), "firing", 10)]
+    assert turns == [*b_never_told_any, (("a",), "pending", 60), (("a",), "firing", 70)]
