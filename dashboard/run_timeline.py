@@ -10,11 +10,11 @@ import numpy as np
 
 from dashboard.api.lists import numbers
 from dashboard.live.fleet import MAP, Reading
+from dashboard.run_alerts import alerts_of
 from dashboard.run_numbers import RunNumbers
 from dashboard.run_view import View, middle, placed, series_json, short
 from runs.loads import ORDER, busiest
 from runs.reader import LEAD_MS
-from storage.alerts import AlertFilter
 from telemetry import formatting
 from telemetry.catalog import cluster, engine
 from telemetry.fleet import fold
@@ -199,20 +199,7 @@ def happened(view: View, numbers_of: RunNumbers, notes: Notes) -> list[dict[str,
 
 def alarms(view: View) -> list[dict[str, Any]]:
     """Alerts that fired for a while of the view, those that follow from another left out."""
-    wanted = AlertFilter(run=view.run.id, start_ms=view.start_ms, end_ms=view.end_ms)
-    return [
-        {
-            "t": max(one.fired_ms, view.start_ms),
-            "end": one.ended_ms,
-            "kind": "alert",
-            "text": one.message,
-            "target": one.owner,
-            "severity": one.severity,
-            "alert": one.id,
-        }
-        for one in view.sources.store.alerts(wanted)
-        if one.cause is None
-    ]
+    return alerts_of(view.sources.store, view.run.id, view.start_ms, view.end_ms)
 
 
 def node_lines(view: View, node: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from dashboard.api import known as names
 from dashboard.api import parameters
 from dashboard.api.awaited import UNHEARD, WAIT_S, awaited
 from dashboard.api.parameters import ParameterError
+from dashboard.run_alerts import alerts_of
 from dashboard.run_moment import moment
 from dashboard.run_numbers import RunNumbers, within
 from dashboard.run_timeline import READINGS, Notes, happened, node_lines, timeline
@@ -102,7 +103,7 @@ def listed(sources: Sources, numbers: RunNumbers, given: Mapping[str, str]) -> d
 
 
 def one(sources: Sources, numbers: RunNumbers, run: Run, given: Mapping[str, str]) -> dict[str, Any]:
-    """{run, stretch, why, fingerprint, summary, marks, events} of a run, or of a stretch of it."""
+    """{run, stretch, why, fingerprint, summary, marks, events, alerts} of a run, or of a stretch of it."""
     found = numbers.of(run, *stretch(sources, run, given))
     return {
         "run": {**run_json(run), **_beside(sources, run)},
@@ -112,6 +113,7 @@ def one(sources: Sources, numbers: RunNumbers, run: Run, given: Mapping[str, str
         "summary": list(found.sections),
         "marks": [{"t": mark.at_ms, "kind": mark.kind, "text": mark.text} for mark in sources.store.marks(run.id)],
         "events": numbers.events(run),
+        "alerts": alerts_of(sources.store, run.id, found.start_ms, found.end_ms),
     }
 
 

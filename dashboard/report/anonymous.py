@@ -67,9 +67,10 @@ def _engines(content: Mapping[str, Any]) -> list[str]:
 
 
 def _others(content: Mapping[str, Any]) -> list[str]:
-    """Whoever else is named: targets of charts and events."""
+    """Whoever else is named: targets of charts, events and alerts; a deployment is no machine."""
     charts = content["charts"] or {"series": ()}
-    told = {one["target"] for one in (*charts["series"], *content["events"])}
+    told = {one["target"] for one in (*charts["series"], *content["events"], *content["alerts"])}
+    told.discard(content["run"]["deployment"])
     return sorted(name for name in told - COMMON if not name.startswith(DEPLOYMENT_PREFIX))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from dashboard.api.benchmark_answers import answers, of_run
 from dashboard.api.run_answers import run_json
+from dashboard.run_alerts import alerts_of
 from dashboard.run_numbers import RunNumbers
 from dashboard.sources import Sources
 from exchange.benchmarks.record import PART
@@ -23,7 +24,8 @@ MOST_CHARTED_MS = 3 * 86_400_000
 
 
 def gather(sources: Sources, numbers: RunNumbers, run: Run, version: str) -> dict[str, Any]:
-    """{run, stretch, why, summary, fingerprint, marks, events, charts, benchmarks, origin, version, written}."""
+    """{run, stretch, why, summary, fingerprint, marks, events, alerts, charts, benchmarks, origin, version} and
+    when it was `written`."""
     found = numbers.at_once(run)
     origin = sources.store.run_parts_of(run.id, ORIGIN)
     return {
@@ -34,6 +36,7 @@ def gather(sources: Sources, numbers: RunNumbers, run: Run, version: str) -> dic
         "fingerprint": list(found.fingerprint),
         "marks": [{"t": mark.at_ms, "kind": mark.kind, "text": mark.text} for mark in sources.store.marks(run.id)],
         "events": numbers.events(run),
+        "alerts": alerts_of(sources.store, run.id, found.start_ms, found.end_ms),
         "charts": _charts(sources, run, found.fingerprint),
         "benchmarks": answers(sources, numbers, run),
         "origin": next(iter(origin.values()), None),

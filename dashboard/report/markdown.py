@@ -11,7 +11,7 @@ from dashboard.report.content import Content
 from dashboard.report.results import minutes
 from dashboard.report.sections import Sections
 from dashboard.report.tags import in_unit
-from dashboard.report.times import instant, stretch, whole
+from dashboard.report.times import instant, since, stretch, whole
 from telemetry import formatting
 from telemetry.model import Unit
 
@@ -54,6 +54,7 @@ RAN_ON = (
 DEFINED = ("speed.decode_mean", "speed.decode_peak", "speed.prefill_throughput")
 BESIDE = ("output_throughput", "peak", "ttft_mean", "tpot_mean", "e2el_mean")
 """Numbers of a client that are worth a line of a post."""
+MOST_ALERTS = 10
 
 
 def plain(text: str) -> str:
@@ -82,6 +83,7 @@ def markdown(content: Content) -> str:
         if key in known
     ]
     lines += _pairs("Ran on", ran)
+    lines += _alerts(content)
     lines += _quality(summary)
     lines += [f"- **{plain(one['label'])}**: {plain(one['definition'])}" for one in _defined(summary)]
     lines += ["", f"Measured with Tachograph {plain(content['version'])}; times are UTC."]
@@ -117,6 +119,17 @@ def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]
 def _pairs(title: str, rows: Iterable[tuple[str, str]]) -> list[str]:
     told = [f"{name}: {text}" for name, text in rows]
     return [f"**{title}**: {'; '.join(told)}", ""] if told else []
+
+
+def _alerts(content: Content) -> list[str]:
+    """What fired in it, the first of it by time."""
+    found, start = content["alerts"], content["run"]["start"]
+    told = [
+        f"- {since(max(one['t'] - start, 0))}: {plain(tables.alert(one))} ({one['severity']})"
+        for one in found[:MOST_ALERTS]
+    ]
+    more = [f"- {len(found) - MOST_ALERTS} more"] if len(found) > MOST_ALERTS else []
+    return ["**Alerts**, by the time from the start:", "", *told, *more, ""] if told else []
 
 
 def _measured(run: Mapping[str, Any]) -> list[tuple[str, str]]:

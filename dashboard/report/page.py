@@ -113,7 +113,7 @@ def _body(content: Content, charts: list[Html]) -> list[Html]:
 
 
 def _events(content: Content) -> Html:
-    count = len(content["marks"]) + len(content["events"])
+    count = sum(len(content[name]) for name in ("marks", "events", "alerts"))
     told = tables.events(content)
     return told if count <= FOLDED else _folded(f"{count} of them", told)
 

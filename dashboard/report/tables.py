@@ -165,11 +165,18 @@ def measured(run: Mapping[str, Any]) -> list[tuple[str, Html]]:
     return [(label, inner(run["measured"][key])) for key, label in MEASURED.items() if run["measured"].get(key)]
 
 
+def alert(one: Mapping[str, Any]) -> str:
+    """What an alert said, and for how long it fired."""
+    lasted = "still fires" if one["end"] is None else f"fired for {formatting.span((one['end'] - one['t']) / 1000)}"
+    return f"{one['text']}; {lasted}"
+
+
 def events(content: Mapping[str, Any]) -> Html:
-    """Marks and events by time, counted from the run's start."""
+    """Marks, events and alerts by time, counted from the run's start."""
     start = content["run"]["start"]
     told = [(one["t"], one["kind"], "", one["text"]) for one in content["marks"]]
     told += [(one["t"], one["kind"], one["target"], one["text"]) for one in content["events"]]
+    told += [(one["t"], f"{one['severity']} alert", one["target"], alert(one)) for one in content["alerts"]]
     rows = [
         tag(
             "tr",

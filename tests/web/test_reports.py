@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from alerts.record import Alert
 from dashboard.run_view import ELSEWHERE
 from exchange import bundle
 from exchange.bundle import Bundle
@@ -111,6 +112,45 @@ def test_what_it_tells(web: Web) -> None:
     assert "Node by node" in text
     assert "00:00:02" in text
     assert fetch(web, "runs/2/report.html").text.count("it still goes on") == 1
+
+
+def fired(number: int, second: int, **more: Any) -> Alert:
+    said = f"spark-02: GPU 0 is <hot> {number}"
+    usual = {"run": 1, "deployment": "Kimi-K3", "place": "gpu", "key": ("spark-02", "0"), "severity": "warning"}
+    when = {"began_ms": tick(second - 1), "fired_ms": tick(second)}
+    return Alert(number, "gpu_hot", "GPU hot", message=said, **{**usual, **when, **more})
+
+
+ALERTS = [
+    fired(1, 12, ended_ms=tick(20), ended="it is well again"),
+    fired(2, 16, severity="critical"),
+    fired(3, 17, cause=2),
+    fired(4, 18, run=2),
+    fired(5, 19, key=("Kimi-K3",), place="deployment", ended_ms=tick(21), ended="it is well again"),
+]
+
+
+def test_alerts_of_the_run_are_in_it(web: Web) -> None:
+    web.world.writer.commit(Batch(alerts=ALERTS), web.world.now)
+    known = web.get("runs/1")["alerts"]
+    assert [(one["alert"], one["t"], one["end"]) for one in known] == [
+        (1, tick(12), tick(20)),
+        (2, tick(16), None),
+        (5, tick(19), tick(21)),
+    ]
+    assert (known[0]["target"], known[0]["severity"], known[0]["kind"]) == ("spark-02", "warning", "alert")
+    assert [one["alert"] for one in web.get(f"runs/1?start={tick(20)}&end={tick(21)}")["alerts"]] == [1, 2, 5]
+    text = fetch(web, "runs/1/report.html").text
+    assert "<td>warning alert</td><td>spark-02</td><td>spark-02: GPU 0 is &lt;hot&gt; 1; fired for 8 s</td>" in text
+    assert "GPU 0 is &lt;hot&gt; 2; still fires</td>" in text
+    assert "&lt;hot&gt; 3" not in text
+    assert "&lt;hot&gt; 4" not in text
+    post = fetch(web, "runs/1/report.md").text
+    assert r"- 00:00:02: spark-02: GPU 0 is \<hot\> 1; fired for 8 s (warning)" in post
+    for path in ("report.html", "report.md"):
+        bare = fetch(web, f"runs/1/{path}?anonymous=1").text
+        assert "spark-02" not in bare
+        assert "Kimi-K3" in bare
 
 
 def test_markdown_that_fits_into_a_post(web: Web) -> None:
