@@ -51,6 +51,22 @@ def last(body: bytes, keys: list[bytes | None]) -> LastPage:
     return known
 
 
+def test_the_page_before_is_the_one_that_was_read_through_the_stencil() -> None:
+    known, numbers = last(b"a 1\nb 2", [b"a", b"b"]), np.array([1.0, 2.0])
+    for body in (b"a 5\nb 2", b"a 6\nb 2"):
+        assert known.patch(body, numbers)
+    assert known.patch(b"a 5\nb 7", numbers)  # b never changed before, so that lines are compared
+    assert numbers.tolist() == [5.0, 7.0]
+
+
+def test_lines_that_changed_on_a_longer_page_are_no_holes_of_a_shorter_one() -> None:
+    known, numbers = last(b"a 1\nb 2\nc 3", [b"a", b"b", b"c"]), np.array([1.0, 2.0, 3.0])
+    assert known.patch(b"a 1\nb 2\nc 4", numbers)
+    known.become(b"a 1\nb 2", [b"a", b"b"], [0, 1])
+    assert known.patch(b"a 7\nb 2", numbers)
+    assert numbers.tolist() == [7.0, 2.0, 4.0]
+
+
 def test_what_changed_once_is_read_in_its_hole_from_then_on() -> None:
     known, numbers = last(b"a 1\nb 2\nc 3", [b"a", b"b", b"c"]), np.array([1.0, 2.0, 3.0])
     bodies = [
