@@ -24,20 +24,27 @@ SEVERITIES = ("info", "warning", "critical")
 RULE_FIELDS = (("when", "Wrong when"), ("for", "Wrong for"), ("clear", "Over when"), ("clear_for", "Well for"))
 
 
+WHICH = "rule node deployment severity"
+EVERYTHING = "No rule, node, deployment or severity is named. Silence every alert there is?"
+
+
 def form(
     kind: str,
     *parts: str,
     button: str,
     ask: str = "",
+    unless: str = "",
     flag: str = "",
     class_name: str = "",
     after: str = "",
     done: str = "",
 ) -> Raw:
-    """A form that sends one kind of command. flag: `changed`, only the fields that somebody changed are sent;
+    """A form that sends one kind of command. ask: what is asked before; unless: fields of which one that says something
+    makes that needless. flag: `changed`, only the fields that somebody changed are sent;
     `once`, it is empty again when it was sent. after: what stands below its button. done: what is said when it was
     carried out, with a link where that was a rule."""
     extra = (f' data-ask="{escape(ask)}"' if ask else "") + (f" data-{flag}" if flag else "")
+    extra += f' data-unless="{escape(unless)}"' if unless else ""
     extra += f' data-done="{escape(done)}"' if done else ""
     return Raw(
         f'<form class="order {class_name}" data-alert-order="{escape(kind)}"{extra}>{"".join(parts)}'
@@ -88,6 +95,8 @@ def silence(rules: Sequence[Answer], now_ms: int) -> Raw:
         moment("start_ms", "From (empty: now)"),
         *_until(LENGTHS, "60", now_ms),
         button="Silence",
+        ask=EVERYTHING,
+        unless=WHICH,
         flag="once",
         class_name="typed",
     )
@@ -104,6 +113,8 @@ def weekly(rules: Sequence[Answer], now_ms: int) -> Raw:
         entry("weekly.zone", "By the clock of", "", "Europe/Berlin", "zone"),
         *_until(LONG, "525600", now_ms),
         button="Silence every week",
+        ask=EVERYTHING,
+        unless=WHICH,
         flag="once",
         class_name="typed",
     )

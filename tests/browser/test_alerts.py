@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Dialog, Page, expect
 
 from storage.records import Batch
 from telemetry.catalog import gpu
@@ -86,11 +86,38 @@ def test_a_maintenance_is_planned_and_its_form_is_empty_again(site: Site, open_p
 
 
 @pytest.mark.live
+def test_nobody_silences_everything_by_an_empty_form(site: Site, open_page: Open) -> None:
+    page = open_page(f"{site.address}/alerts")
+    sent = orders(page)
+    asked: list[str] = []
+    answers = iter((False, True))
+
+    def answer(dialog: Dialog) -> None:
+        asked.append(dialog.message)
+        dialog.accept() if next(answers) else dialog.dismiss()
+
+    page.on("dialog", answer)
+    with collecting(site.world):
+        page.get_by_text("Silence alerts, or plan a maintenance").click()
+        form = page.locator("[data-key=silence] form.typed")
+        form.get_by_role("button").click()
+        assert (sent, len(asked)) == ([], 1)
+        form.locator("[name=severity]").select_option("info")
+        form.get_by_role("button").click()
+        expect(page.locator(".silences tbody")).to_contain_text("severity info")
+        assert len(asked) == 1, "it says what it is about"
+        form.get_by_role("button").click()
+        expect(page.locator(".silences tbody")).to_contain_text("everything")
+    assert asked == ["No rule, node, deployment or severity is named. Silence every alert there is?"] * 2
+
+
+@pytest.mark.live
 def test_a_window_of_every_week_is_silenced(site: Site, open_page: Open, complaints: Complaints) -> None:
     """For a year where nothing else is chosen, by the viewer's clock where no other is named."""
     complaints.allowed = ("400 (BAD REQUEST)",)
     page = open_page(f"{site.address}/alerts")
     sent = orders(page)
+    page.on("dialog", lambda dialog: dialog.accept())
     with collecting(site.world):
         page.get_by_text("Silence alerts in a window of every week").click()
         form = page.locator("[data-key=weekly] form.typed")

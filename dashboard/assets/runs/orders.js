@@ -45,6 +45,11 @@ export function payload(form) {
   return found;
 }
 
+// Whether a form says what it is about, where it asks unless it does.
+function named({ dataset: { unless }, elements }) {
+  return unless !== undefined && unless.split(" ").some((name) => elements[name].value.trim());
+}
+
 // Send a command; {error} or {why} say what hindered it.
 export async function send(order, door = DOORS.runOrder) {
   try {
@@ -79,7 +84,7 @@ export function startOrders(done) {
     const form = event.target.closest("form.order");
     if (!form) return;
     event.preventDefault();
-    if (form.dataset.ask && !confirm(form.dataset.ask)) return;
+    if (form.dataset.ask && !named(form) && !confirm(form.dataset.ask)) return;
     const said = form.querySelector("[data-said]"), button = form.querySelector("[type=submit]");
     button.disabled = true;
     said.textContent = "…";
