@@ -47,6 +47,12 @@ STORIES: dict[str, list[tuple[str, bool]]] = {
     "counter unknown": [(body(10), False), (body("NaN"), False), (body(12), True)],
     "falls a little": [(body(100), False), (body(99), False), (body(101), True)],
     "restarts": [(body(100), False), (body(4, started=99.0), False), (body(6, started=99.0), True)],
+    "unknown at a restart": [
+        (body(100), False),
+        (body("NaN", 1, (0, 1, 1), 99.0), False),
+        (body(101, 1, (0, 1, 1), 99.0), False),
+        (body(103, 1, (0, 1, 1), 99.0), True),
+    ],
     "leaps": [(body(100), False), (body(1e9), False), (body(101), False), (body(102), True)],
     "at most": [(body(100), False), (body(100 + 1_000_000), True), (body(100 + 2_000_001), False)],
     "beyond a counter": [(body(2**53 - 8), False), (body(2**53 - 1), True), (body(2**53 + 2), False)],
