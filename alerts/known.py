@@ -59,6 +59,13 @@ def there(condition: ex.Condition, place: Place, view: View, keys: Sequence[Key]
     return found
 
 
+def lately(reading: ex.Reading, place: Place, view: View) -> set[Key]:
+    """The instances of a place of which something was read a moment ago, at the last tick. reading: of samples."""
+    slot, grouping = view.grouped(reading, place)
+    seen = _seen(view.newest(slot).frame.take(grouping.rows.tolist()))[:, -1]
+    return {grouping.keys[group] for group in grouping.group[seen].tolist()}
+
+
 def _seen(frame: Frame) -> Bools:
     """Where a series had a sample a moment ago."""
     last = last_known(~np.isnan(frame.values))

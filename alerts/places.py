@@ -18,12 +18,14 @@ class Place:
 
     labels: what tells two of one owner apart.
     only: of what is known of every target (its state, its skew), that of nodes or of engines' servers alone.
+    passing: whether its instances come and go without a fault, as what is mounted does.
     """
 
     name: str
     owner: Scope
     labels: tuple[str, ...] = ()
     only: Scope | None = None
+    passing: bool = False
 
     @property
     def owner_label(self) -> str:
@@ -40,8 +42,8 @@ PLACES: Mapping[str, Place] = {
         Place("gpu", Scope.NODE, ("gpu",), Scope.NODE),
         Place("cage", Scope.NODE, ("cage",), Scope.NODE),
         Place("function", Scope.NODE, ("cage", "function"), Scope.NODE),
-        Place("sensor", Scope.NODE, ("sensor",), Scope.NODE),
-        Place("mount", Scope.NODE, ("mount",), Scope.NODE),
+        Place("sensor", Scope.NODE, ("sensor",), Scope.NODE, passing=True),
+        Place("mount", Scope.NODE, ("mount",), Scope.NODE, passing=True),
         Place("target", Scope.TARGET),
         Place("server", Scope.TARGET, (), Scope.ENGINE),
         Place("engine", Scope.ENGINE, ("engine", "model")),

@@ -39,13 +39,14 @@ from pipeline.alert_orders import LONGEST_SILENCE_MS
 from pipeline.inbox import Asked
 from pipeline.lately import LATELY_MS, WELL, Lately
 from pipeline.orders import fault
+from pipeline.vanished import Vanished
 from storage.alerts import AlertFilter
 from storage.records import Done, MarksMoved
 from storage.store import Store
 from telemetry.counters import NOMINAL_PER_GAP
 
 CHANGED, OFF, GONE = "the rule was changed", "the rule was switched off", "the rule is gone"
-UNWATCHED = "it is not watched any more"
+UNWATCHED, AWAY = "it is not watched any more", "it is not there any more"
 """Why an alert is over."""
 SOON_MS = 120_000
 """For a cause that takes longer to fire nobody is kept waiting."""
@@ -80,6 +81,7 @@ class Alarms:
         self._written: dict[str, tuple[object, ...]] = {}
         self._broken: dict[str, str] = {}
         self._faults: dict[str, str] = {}
+        self.vanished = Vanished()
         self._anew: set[str] = set()
         self._told = False
 
@@ -133,7 +135,7 @@ class Alarms:
         """What follows from a tick. view: of this tick. runs: deployment → number of the run that goes on."""
         raised = Raised()
         self._let_go(tick, raised)
-        self._let_go_of_strangers(tick, view.members, raised)
+        self._let_go_of_strangers(tick, view, raised)
         for one in asked:
             raised.commands.append(Done(one.number, tick, self._obey(one, tick, raised) or None))
         turns = [turn for rule in self.rulebook.rules.values() for turn in self._read(rule, view)]
@@ -226,15 +228,18 @@ class Alarms:
             if one.end_ms <= tick:
                 del self.silences[number]
 
-    def _let_go_of_strangers(self, tick: int, members: Members, raised: Raised) -> None:
-        """Alerts of what is there no more, and what would become one: a target that the settings do not name, an engine
-        in whose place another model answers, a deployment that nothing serves, a channel that is off."""
+    def _let_go_of_strangers(self, tick: int, view: View, raised: Raised) -> None:
+        """Alerts of what is there no more, and what would become one: see `is_gone` and `Vanished`."""
         for where in {**self.open, **self.book.standings}:
             rule = self.rulebook.rules.get(where[0])
-            if rule is not None and is_gone(rule.place, where[1], members):
+            if rule is None:
+                continue
+            strange = is_gone(rule.place, where[1], view.members)
+            if strange or self.vanished.look(where, rule, view, tick):
                 if where in self.open:
-                    self._end(where, tick, UNWATCHED, raised)
+                    self._end(where, tick, UNWATCHED if strange else AWAY, raised)
                 self.book.let_go(*where)
+                self.vanished.forget(where)
 
     def awaiting(self, members: Members, tick: int) -> set[int]:
         """Numbers of alerts that something would explain which may fire in a moment: until then nobody is told.
