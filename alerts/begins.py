@@ -30,7 +30,7 @@ def value_at(frame: Frame, instants: Floats, window_ms: float) -> Floats:
     step, gone = ticks[right] - ticks[left], instants - ticks[left]
     near = after & (step <= np.minimum(frame.gap_ms, window_ms)[:, np.newaxis])
     between = below + (above - below) * (gone / np.maximum(step, 1.0))
-    return np.where(there & (gone == 0), below, np.where(there & near, between, np.nan))
+    return np.where(gone == 0, below, np.where(there & near, between, np.nan))
 
 
 def _around(read: Bools, begin: Places) -> tuple[Places, Places]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from alerts import expression as ex
 from alerts.evaluate import owned
-from alerts.machine import NEW, Change, Phase, Standing, Timing, advance
+from alerts.machine import Change, Phase, Standing, Timing, advance
 from alerts.needs import LEAD_MS, conditions
 from alerts.newest import GAPS
 from alerts.places import Key, Place
@@ -86,7 +86,6 @@ def advance_known(
             continue
         part = slice(low, high)
         standing, more = advance(standing, ticks[part], truth[part], clear[part], timing)
-        standing = NEW if standing.phase is Phase.INACTIVE else standing
         changes += more
     return standing, changes
 

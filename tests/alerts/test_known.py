@@ -82,6 +82,26 @@ def test_an_instance_is_known_for_16_seconds_where_nothing_is_under_way() -> Non
         assert whole(one, story) == expected
 
 
+def test_what_ended_when_it_was_known_no_more_does_not_begin_again() -> None:
+    """Away from 20 on, known to 36, pending while another is hot: from 30 to 44; that is hot again at 46."""
+    hot = [50.0] * 30 + [95.0] * 15 + [50.0] + [95.0] * 54
+    story = made({**on_page([50.0] * 20 + [NAN] * 80), **on_page(hot, gpu="1")})
+    one = absent_rule(f"absent({DEGREES}) and across(node, {DEGREES}) > 90 °C", 20)
+    expected = [(("a", "0"), "pending", 30), (("a", "0"), "inactive", 45)]
+    assert live(one, story) == expected
+    assert whole(one, story) == expected
+
+
+@pytest.mark.parametrize("there", ["0", "1"])
+def test_an_instance_of_several_series_is_known_by_any_of_them(there: str) -> None:
+    """One GPU of two tells its watts until 60: the node is known until 76, and too hot only from 70 on."""
+    watts = {of_node("a", WATTS, gpu=gpu): [9.0] * 60 + [NAN] * 40 if gpu == there else [NAN] * 100 for gpu in "01"}
+    story = made({**watts, of_node("b", DEGREES, gpu="0"): [50.0] * 70 + [95.0] * 30})
+    one = absent_rule(f"absent({WATTS}) and across(cluster, {DEGREES}) > 90 °C", 10, "node")
+    expected = [(("a",), "pending", 70), (("a",), "firing", 80)]
+    assert [one for one in whole(one, story) if one[0] == ("a",)] == expected
+
+
 def test_of_what_is_read_rarely_three_gaps_are_a_moment() -> None:
     rows = on_page([50.0] * 4 + [NAN] * 12)
     rarely = frame(rows, step_s=20.0)

@@ -9,12 +9,16 @@ import pytest
 
 from alerts.defaults import defaults
 from alerts.given import Span
+from alerts.language import parse
 from alerts.operands import label_of
+from alerts.places import PLACES
 from alerts.record import Alert
 from alerts.rule import Rule, rule, rules
-from dashboard.alert_charts import Drawing, frame_of, gap_of
+from alerts.view import View
+from dashboard.alert_charts import Drawing, frame_of, gap_of, summed
 from dashboard.alert_limits import asked
 from dashboard.api.lists import plain
+from tests.alerts.samples import frame, of_node
 
 RULES = rules(defaults())
 T0 = 1_796_000_000_000
@@ -219,3 +223,22 @@ def test_how_a_target_answered_is_known_from_when_it_did_not() -> None:
     assert (state["label"], state["of"], state["spans"]) == ("State", "rule", True)
     assert [(line["labels"], line["own"]) for line in state["lines"]] == [({"target": "a"}, True)]
     assert state["lines"][0]["spans"] == [[T0, T0 + 2000, "ok", False], [T0 + 2000, T0 + 4000, "timed out", True]]
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "functions", "said"),
+    [
+        ("link_up", "cage", "01", ", sum over functions"),
+        ("rate(rdma_transmit_bytes_total[10s])", "cage", "01", ", sum over functions"),
+        ("rate(rdma_transmit_bytes_total[10s])", "node", "01", ", sum over cages and functions"),
+        ("link_up", "cage", "0", ""),
+        ("link_up", "function", "01", ""),
+        ("link_capacity_bytes_per_second", "cage", "01", ""),  # the largest: both name the same link
+        ("increase(rdma_transmit_bytes_total[24h])", "cage", "01", ""),  # not of the samples that are drawn
+    ],
+)
+def test_over_what_a_line_is_a_sum(text: str, place: str, functions: str, said: str) -> None:
+    names = ("link_up", "link_capacity_bytes_per_second", "rdma_transmit_bytes_total")
+    rows = {of_node("a", name, cage="p0", function=one): [1.0, 1.0] for name in names for one in functions}
+    reading = parse(f"{text} > 0").left  # type: ignore[union-attr]
+    assert summed(reading, PLACES[place], View(frame(rows))) == said
