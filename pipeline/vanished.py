@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from alerts.causes import Firing
 from alerts.expression import Reading, readings
-from alerts.known import lately
+from alerts.known import asks_absent, lately
 from alerts.places import Key, Place
 from alerts.rule import Rule
 from alerts.view import View, of_samples
@@ -24,8 +24,8 @@ class Vanished:
 
     def look(self, where: Firing, rule: Rule, view: View, tick: int) -> bool:
         """Whether an instance of a rule is gone for good by this tick: at each one since `WAIT_MS` its node told of
-        others like it. A node that says nothing says nothing of it."""
-        if not rule.place.passing:
+        others like it. A node that says nothing says nothing of it; a rule that asks for what is absent means it."""
+        if not rule.place.passing or asks_absent(rule, view):
             return False
         if not any(_is_away(where[1], reading, rule.place, view) for reading in _own(rule)):
             self._away.pop(where, None)
