@@ -29,7 +29,7 @@ class Shape:
     said that it stood at 0. waiting: part of a series that goes on where an earlier collector stopped, but not yet.
     asked_ms: when the page of the line's last number was asked for, NaN before its first.
     limits: what its number can be, and how fast it can grow. ladders: its histograms.
-    steady: every counter has a number, and nothing is to be settled about any.
+    steady: no counter's process began anew since its last number.
     """
 
     layout: Layout
@@ -51,9 +51,9 @@ class Shape:
         self.soon = np.where(self.counters, self.limits.most(np.zeros(len(self.counters))), np.inf)
 
     def settle(self) -> None:
-        """Find out whether the next page may be looked at as a whole."""
-        open_ = self.reborn | self.from_zero | self.waiting | ~(self.raw >= self.limits.low)
-        self.steady = not (open_ & self.counters).any()
+        """Find out whether the next page may be looked at as a whole. What has no number yet, or waits for one to go on
+        from, has NaN before, from which nothing goes on."""
+        self.steady = not (self.reborn & self.counters).any()
 
     def goes_on(self, raw: Floats) -> bool:
         """Whether these numbers of the next page are plain progress of every counter, and what can be of all others.
