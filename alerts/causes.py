@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from alerts.expression import readings
+from alerts.given import TARGET_STATE
 from alerts.machine import Standing
 from alerts.places import EVERYWHERE, OWN, Key, Members, level
 from alerts.rule import Rule
@@ -34,7 +35,8 @@ def causes(
     the first by name: the order in which they are given changes nothing.
 
     standings: where they stand, as far as it is known: what ended well before an alert began explains nothing of it,
-    and so does what began well after it, except where both are stages of one thing.
+    and so does what began well after it, except where both are stages of one thing,
+    or nothing is known of its own node or engine any more.
     """
     standings = standings or {}
     direct: dict[Firing, Firing] = {}
@@ -63,9 +65,8 @@ def _cause(
             if other == alert or name not in rules or not _touch(alert, other, rules, members):
                 continue
             cause, then = standings.get(other), standings.get(alert)
-            if not _was_over(cause, then) and (
-                not _came_later(cause, then) or _one_thing(rules[name], rules[alert[0]])
-            ):
+            late = _came_later(cause, then) and not _one_thing(rules[name], rules[alert[0]])
+            if not _was_over(cause, then) and (not late or _hides(rules[name], other, alert)):
                 return other
     return None
 
@@ -83,6 +84,12 @@ def _came_later(cause: Standing | None, then: Standing | None) -> bool:
 def later(cause_ms: int, then_ms: int) -> bool:
     """Whether what began at one instant began too late to have led to what began at the other."""
     return cause_ms > then_ms + LATER_MS
+
+
+def _hides(rule: Rule, cause: Firing, alert: Firing) -> bool:
+    """Whether nothing is known of an alert's own node or engine while the cause lasts, whenever it began."""
+    silent = any(reading.metric.name == TARGET_STATE.name for reading in readings(rule.condition))
+    return silent and cause[1][:1] == alert[1][:1]
 
 
 def _one_thing(one: Rule, other: Rule) -> bool:

@@ -155,8 +155,9 @@ def test_what_was_over_before_is_no_cause(well_s: int, explained: bool) -> None:
 @pytest.mark.parametrize(
     ("cause", "alert", "after_s", "explained"),
     [
-        ("node_silent", "driver_no_memory", 120, True),
-        ("node_silent", "driver_no_memory", 121, False),
+        ("memory_out", "swapping", 120, True),
+        ("memory_out", "swapping", 121, False),
+        ("node_silent", "driver_no_memory", 3600, True),  # nothing is known of it any more
         ("memory_out", "memory_low", 3600, True),  # the graver stage of the same
         ("thermal_slowdown", "gpu_hot", 3600, True),  # of one GPU
         ("node_silent", "driver_no_memory", -3600, True),
