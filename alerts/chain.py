@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from alerts.causes import Firing
+from alerts.causes import Firing, later
 from alerts.record import Alert
 
 
@@ -19,14 +19,18 @@ def follows(number: int, other: int, firing: Mapping[Firing, Alert]) -> bool:
     return False
 
 
-def is_nearer(number: int, known: int | None, firing: Mapping[Firing, Alert], found: Mapping[Firing, int]) -> bool:
-    """Whether an alert is the truer cause than the one that is known: it explains that one, or began no later.
+def is_nearer(number: int, alert: Alert, firing: Mapping[Firing, Alert], found: Mapping[Firing, int]) -> bool:
+    """Whether another alert is the truer cause of an alert than the one that is known: it explains that one, or began
+    no later; or the known one is over, while it fires and did not come well after what it is to explain.
 
-    found: the number of the alert that explains one now. What is known and over is taken as it is.
+    found: the number of the alert that explains one now.
     """
+    known = alert.cause
     if known is None or number == known:
         return known is None
     places = {one.id: (where, one.began_ms) for where, one in firing.items()}
-    if known not in places or number not in places:
+    if number not in places:
         return False
+    if known not in places:
+        return not later(places[number][1], alert.began_ms)
     return found.get(places[known][0]) == number or places[number][1] <= places[known][1]

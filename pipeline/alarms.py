@@ -201,16 +201,15 @@ class Alarms:
 
     def _explain(self, view: View, raised: Raised) -> None:
         """Which alerts follow from which. One that was explained stays so: its cause may be over before it is, and
-        what comes later has not led to it."""
+        what comes well after it has not led to it."""
         rules, standings = self.rulebook.rules, self.book.standings
         found = causes(self.open.keys(), rules, view.members, standings)
         numbers = {where: self.open[cause].id for where, cause in found.items()}
         numbers |= self.lately.led_to(self.open, rules, view.members, standings, int(view.ticks[-1]))
         for where, number in numbers.items():
             alert = self.open[where]
-            if chain.is_nearer(number, alert.cause, self.open, numbers) and not chain.follows(
-                number, alert.id, self.open
-            ):
+            nearer = chain.is_nearer(number, alert, self.open, numbers)
+            if nearer and not chain.follows(number, alert.id, self.open):
                 self._change_alert(alert, raised, cause=number)
 
     def _let_go(self, tick: int, raised: Raised) -> None:

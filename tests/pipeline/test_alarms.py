@@ -329,3 +329,21 @@ def test_what_people_change_of_rules(node: Node) -> None:
         (2, "gpu_hot", {"for": "5s", "severity": "critical", "enabled": False}, ""),
         (3, "gpu_hot", None, ""),
     ]
+
+
+@pytest.mark.parametrize(("second", "cause"), [(11, "then"), (200, "first")], ids=["at once", "long after"])
+def test_when_its_cause_is_over_another_that_goes_on_takes_its_place(node: Node, second: int, cause: str) -> None:
+    """So that what is left is one thing again; but what begins well after an effect has not led to it."""
+    rules = {"e": effect("first", "then"), "first": at(90), "then": at(80, "first")}
+    node.settings = {"alerts": rules}
+
+    async def story(stage: Stage) -> None:
+        await node.ticks(1, 10, 91)
+        await node.ticks(11, second, 81 if second == 11 else 70)
+        await node.ticks(second + 1, second + 10, 81)
+
+    node.play(story)
+    found = {one.rule: one for one in sorted(alerts(node), key=lambda one: one.id) if one.rule in rules}
+    assert found["first"].ended_ms is not None
+    assert found["then"].firing
+    assert found["e"].cause == next(one.id for one in alerts(node) if one.rule == cause)

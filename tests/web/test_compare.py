@@ -278,7 +278,7 @@ def test_a_run_without_samples_and_cells_cannot_be_compared(web: Web) -> None:
     found = web.get("compare?runs=1,9")
     assert verdict(found, 9)["text"] == (
         "Not comparable, because of “Kimi-K3 #9” there is nothing to compare: its numbers are worked out within half a "
-        "minute of its end."
+        "minute of its end, or of a change of it."
     )
     assert (found["runs"][1]["limit"], [one for one in found["curves"] if one["run"] == 9]) == (None, [])
     assert verdict(web.get("compare?runs=9,1"), 1)["why"].startswith("of “Kimi-K3 #9” there is nothing to compare")
