@@ -62,7 +62,7 @@ def there(condition: ex.Condition, place: Place, view: View, keys: Sequence[Key]
 def lately(reading: ex.Reading, place: Place, view: View) -> set[Key]:
     """The instances of a place of which something was read a moment ago, at the last tick. reading: of samples."""
     slot, grouping = view.grouped(reading, place)
-    seen = _seen(view.newest(slot).frame.take(grouping.rows.tolist()))[:, -1]
+    seen = np.asarray(_seen(view.newest(slot).frame.take(grouping.rows.tolist()))[:, -1:].any(axis=1))
     return {grouping.keys[group] for group in grouping.group[seen].tolist()}
 
 

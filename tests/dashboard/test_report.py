@@ -259,7 +259,7 @@ def target(name: str, kind: str, url: str) -> TargetRow:
 
 
 CONTENT: dict[str, Any] = {
-    "run": {"engines": ["head/0"], "nodes": None, "model": "org/Kimi-K3"},
+    "run": {"engines": ["head/0"], "deployment": "Kimi-K3", "nodes": None, "model": "org/Kimi-K3"},
     "fingerprint": [{"key": "nodes", "label": "Nodes", "value": "spark-02, spark-10"}],
     "summary": [
         {
@@ -269,6 +269,7 @@ CONTENT: dict[str, Any] = {
     ],
     "charts": None,
     "events": [],
+    "alerts": [],
 }
 TARGETS = [
     target("spark-01", "node", "http://10.1.2.3:9810/metrics"),
@@ -291,7 +292,8 @@ def test_who_gets_which_number() -> None:
     series = [{"target": name} for name in ("cluster", "deployment/x", "spark-02", "spark-05")]
     other = {**CONTENT, "charts": {"series": series}, "events": [{"target": "aux"}, {"target": ""}, {"target": "head"}]}
     assert {"spark-05": "node 6", "aux": "node 5"}.items() <= anonymous.names(other, TARGETS).items()
-    foreign = {"run": {"engines": [], "nodes": ["b"]}, "fingerprint": [{"key": "engines", "value": "h/0, h/1, bare"}]}
+    run = {"engines": [], "deployment": "foreign:x", "nodes": ["b"]}
+    foreign = {"run": run, "fingerprint": [{"key": "engines", "value": "h/0, h/1, bare"}]}
     assert anonymous.names({**CONTENT, **foreign}, []) == {
         "spark-03": "node 1",
         "b": "node 2",

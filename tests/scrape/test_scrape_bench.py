@@ -17,7 +17,7 @@ def test_no_mismatch_on_recorded_pages() -> None:
 
 def test_a_wrong_value_is_a_mismatch(monkeypatch: pytest.MonkeyPatch) -> None:
     page = b'vllm:num_requests_running{engine="0"} 3\n'
-    monkeypatch.setattr("collectors.scrape.text.float", lambda _: 4.0, raising=False)
+    monkeypatch.setattr("collectors.scrape.plain.float", lambda _: 4.0, raising=False)
     assert mismatches([page, page]) == 2
 
 
