@@ -199,7 +199,7 @@ def happened(view: View, numbers_of: RunNumbers, notes: Notes) -> list[dict[str,
 
 def alarms(view: View) -> list[dict[str, Any]]:
     """Alerts that fired for a while of the view, those that follow from another left out."""
-    return alerts_of(view.sources.store, view.run.id, view.start_ms, view.end_ms)
+    return alerts_of(view.sources.store, view.run, view.start_ms, view.end_ms)
 
 
 def node_lines(view: View, node: str) -> dict[str, Any]:

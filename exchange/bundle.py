@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from alerts.rule import Severity
 from exchange.benchmarks.record import PART, Benchmark, checked_entry, is_number, is_text
 from exchange.spans import instant, span, within
 from runs.bounds import AHEAD_MS
@@ -31,8 +32,12 @@ LINE, TEXT = 200, 4_000
 ORIGIN = "origin:"
 NAMED = "foreign:"
 """Begins the name of a deployment whose runs came from elsewhere; none of ours begins so."""
+SEVERITIES = tuple(one.value for one in Severity)
 DEPLOYMENT = cluster.DEPLOYMENT_PREFIX
-KINDS = ("summary", "headline", "fingerprint", "charts", "events", "cells")
+ALERTS = "alerts"
+ALERT_FIELDS = ("t", "end", "target", "severity", "text")
+"""Of an alert that came with a run; end is null where it fired when the run was exported."""
+KINDS = ("summary", "headline", "fingerprint", "charts", "events", ALERTS, "cells")
 
 
 def origin_part(key: str) -> str:
@@ -283,6 +288,21 @@ def _events(value: Any) -> list[dict[str, Any]]:
     ]
 
 
+def _alerts(value: Any) -> list[dict[str, Any]]:
+    return [_alert(_object(one, ALERTS)) for one in _list(value, ALERTS)]
+
+
+def _alert(one: Mapping[str, Any]) -> dict[str, Any]:
+    fired = instant(one.get("t"), "t")
+    ended = None if one.get("end") is None else instant(one["end"], "end")
+    if ended is not None and ended < fired:
+        raise ValueError(f"“{ALERTS}” has one that ends before it fires")
+    if one.get("severity") not in SEVERITIES:
+        raise ValueError(f"“severity” is {', '.join(SEVERITIES)}")
+    texts = {name: _text(one.get(name), name) for name in ("target", "text")}
+    return {"t": fired, "end": ended, "severity": one["severity"], **texts}
+
+
 def _charts(value: Any) -> dict[str, Any]:
     told = _object(value, "charts")
     series = [_line(_object(one, "series")) for one in _list(told.get("series"), "series", MOST_SERIES)]
@@ -312,5 +332,6 @@ _CHECKS: Mapping[str, Callable[[Any], Any]] = {
     "fingerprint": _fingerprint,
     "charts": _charts,
     "events": _events,
+    ALERTS: _alerts,
     "cells": checked,
 }

@@ -35,6 +35,7 @@ def within(about: Mapping[str, Any], parts: Mapping[str, Any], marks: Iterable[i
     _inside(about, "trim_end", [about["trim_end"]])
     _inside(about, "marks", marks)
     _inside(about, "events", [one["t"] for one in events])
+    _inside(about, "alerts", [one["t"] for one in parts.get("alerts", ())])
     charts = parts.get("charts")
     if charts is None or not charts["series"]:
         return

@@ -113,7 +113,7 @@ def one(sources: Sources, numbers: RunNumbers, run: Run, given: Mapping[str, str
         "summary": list(found.sections),
         "marks": [{"t": mark.at_ms, "kind": mark.kind, "text": mark.text} for mark in sources.store.marks(run.id)],
         "events": numbers.events(run),
-        "alerts": alerts_of(sources.store, run.id, found.start_ms, found.end_ms),
+        "alerts": alerts_of(sources.store, run, found.start_ms, found.end_ms),
     }
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from exchange.bundle import NAMED
 from storage.records import TargetRow
 from telemetry.catalog.cluster import CLUSTER_TARGET, DEPLOYMENT_PREFIX
 
@@ -70,7 +71,7 @@ def _others(content: Mapping[str, Any]) -> list[str]:
     """Whoever else is named: targets of charts, events and alerts; a deployment is no machine."""
     charts = content["charts"] or {"series": ()}
     told = {one["target"] for one in (*charts["series"], *content["events"], *content["alerts"])}
-    told.discard(content["run"]["deployment"])
+    told -= {content["run"]["deployment"], content["run"]["deployment"].removeprefix(NAMED)}
     return sorted(name for name in told - COMMON if not name.startswith(DEPLOYMENT_PREFIX))
 
 

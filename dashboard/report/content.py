@@ -12,7 +12,7 @@ from dashboard.run_alerts import alerts_of
 from dashboard.run_numbers import RunNumbers
 from dashboard.sources import Sources
 from exchange.benchmarks.record import PART
-from exchange.bundle import ORIGIN, Bundle
+from exchange.bundle import ALERT_FIELDS, ALERTS, ORIGIN, Bundle
 from pipeline.digest import CELLS, CHARTS, charts, headline
 from runs.entries import Section
 from runs.fingerprint import Fingerprint
@@ -36,7 +36,7 @@ def gather(sources: Sources, numbers: RunNumbers, run: Run, version: str) -> dic
         "fingerprint": list(found.fingerprint),
         "marks": [{"t": mark.at_ms, "kind": mark.kind, "text": mark.text} for mark in sources.store.marks(run.id)],
         "events": numbers.events(run),
-        "alerts": alerts_of(sources.store, run.id, found.start_ms, found.end_ms),
+        "alerts": alerts_of(sources.store, run, run.start_ms, max(found.end_ms, run.end_ms or 0)),
         "charts": _charts(sources, run, found.fingerprint),
         "benchmarks": answers(sources, numbers, run),
         "origin": next(iter(origin.values()), None),
@@ -81,6 +81,7 @@ def bundle(content: Content, sources: Sources, run: Run) -> Bundle:
         "headline": headline([Section.from_json(one) for one in content["summary"]]),
         "fingerprint": content["fingerprint"],
         "events": content["events"],
+        ALERTS: [{name: one[name] for name in ALERT_FIELDS} for one in content["alerts"]],
     }
     if content["charts"] is not None:
         parts["charts"] = content["charts"]

@@ -167,7 +167,10 @@ def measured(run: Mapping[str, Any]) -> list[tuple[str, Html]]:
 
 def alert(one: Mapping[str, Any]) -> str:
     """What an alert said, and for how long it fired."""
-    lasted = "still fires" if one["end"] is None else f"fired for {formatting.span((one['end'] - one['t']) / 1000)}"
+    if one["end"] is None:
+        lasted = "still fires" if one["alert"] is not None else "still fired when the run was exported"
+    else:
+        lasted = f"fired for {formatting.span((one['end'] - one['t']) / 1000)}"
     return f"{one['text']}; {lasted}"
 
 

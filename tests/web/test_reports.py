@@ -226,6 +226,33 @@ def test_a_run_travels(web: Web, make_world: MakeWorld, make_web: MakeWeb) -> No
     assert other.world.writer.unsettled_runs(digest.SUMMARY) == []
 
 
+def test_alerts_travel_with_their_run(web: Web, make_world: MakeWorld, make_web: MakeWeb) -> None:
+    web.world.writer.commit(Batch(alerts=ALERTS), web.world.now)
+    data = fetch(web, "runs/1/bundle").data
+    other = make_web(make_world())
+    with collecting(other.world):
+        other.client.post("/api/v1/runs/bundle", data=data)
+    here, there = web.get("runs/1")["alerts"], other.get("runs/3")["alerts"]
+    assert [one["t"] for one in there] == [tick(12), tick(16), tick(19)]
+    assert there == [{**one, "alert": None} for one in here]
+    for start, end, left in ((21, 22, [1, 2]), (13, 15, [0]), (9, 11, [])):
+        part = other.get(f"runs/3?start={tick(start)}&end={tick(end)}")["alerts"]
+        assert part == [{**there[one], "t": max(there[one]["t"], tick(start))} for one in left], (start, end)
+    marks = [one for one in other.get("runs/3/timeline")["marks"] if one["kind"] == "alert"]
+    assert [(one["text"], one["severity"]) for one in marks] == [(one["text"], one["severity"]) for one in there]
+    text = fetch(other, "runs/3/report.html").text
+    assert "GPU 0 is &lt;hot&gt; 1; fired for 8 s</td>" in text
+    assert "GPU 0 is &lt;hot&gt; 2; still fired when the run was exported</td>" in text
+    bare = fetch(other, "runs/3/report.md?anonymous=1").text
+    assert "spark-02" not in bare
+    assert "Kimi-K3" in bare
+    onward = bundle.read(other.client.get("/api/v1/runs/3/bundle").data, tick(60))
+    assert onward.key == bundle.read(data, tick(60)).key
+    # What fires here in those minutes is of our own runs.
+    other.world.writer.commit(Batch(alerts=[fired(9, 14, run=3)]), other.world.now)
+    assert other.get("runs/3")["alerts"] == there
+
+
 def test_foreign_runs_are_never_mixed_with_our_own(web: Web) -> None:
     """Here they even have the same minutes and names."""
     data = fetch(web, "runs/1/bundle").data
