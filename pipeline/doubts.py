@@ -10,8 +10,9 @@ unknown, and remembered.
 - If it goes on from the last good one, the doubted number was a fault of one page, and the counter goes on.
 - Else it is doubted in its turn.
 
-A level may turn out to be the fault: the line that was left is remembered, and where the counter is back at it, it goes
-on from there, with what it gained meanwhile, which no rate may cross either.
+A level may turn out to be the fault: the line that was left is remembered, and where the counter leaps back to it, it
+goes on from there, with what it gained meanwhile, which no rate may cross either. A counter that comes to that line
+step by step only passes it: it began anew and has counted as much again.
 """
 
 from __future__ import annotations
@@ -32,13 +33,14 @@ LEFT_S = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A number on a page, and when that was asked for; of a line that was left, the unwrapped value it stood for, and
-    for how long it is remembered."""
+    """A number on a page, and when that was asked for; of a line that was left, the unwrapped value it stood for, for
+    how long it is remembered, and the first number elsewhere."""
 
     raw: float
     asked_ms: float
     value: float = 0.0
     lasts_s: float = LEFT_S
+    elsewhere: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +70,15 @@ class Number:
 
     def returns(self, left: Point) -> bool:
         """Whether it is back at the line that was left, from a level above or below it."""
-        if self.last is None or not (self.raw < self.last.raw or self.last.raw < left.raw):
+        if self.last is None or not (self.raw < self.last.raw or self.last.raw < left.raw) or self.passes(left):
             return False
         return self._since_s(left) <= left.lasts_s and self.continues(left)
+
+    def passes(self, left: Point) -> bool:
+        """Whether it had come more than half of the way back by itself before it reached the line that was left."""
+        if self.last is None or not self.last.raw < left.raw <= self.raw:
+            return False
+        return self.last.raw > (left.raw + left.elsewhere) / 2.0
 
     def follows(self) -> bool:
         """Whether it can follow from the last good one, as the step that it is judged to be."""
@@ -106,9 +114,11 @@ class Doubts:
         if left is not None and number.last is not None and number.returns(left):
             del self.left[line]
             return max(left.value + number.raw - left.raw - number.last.value, 0.0), Step.LEVEL
+        if left is not None and number.passes(left):
+            del self.left[line]
         if doubted is not None and number.continues(doubted) and not _fault_below(doubted, number):
             if number.last is not None:
-                self.left.setdefault(line, number.last)
+                self.left.setdefault(line, replace(number.last, elsewhere=doubted.raw))
             return 0.0, Step.LEVEL
         if not number.follows():
             self.doubted[line] = Point(number.raw, number.asked_ms)
@@ -116,7 +126,7 @@ class Doubts:
         if number.step not in (Step.FORWARD, Step.HELD):
             self.left.pop(line, None)
         if number.bare and number.last is not None:
-            self.left[line] = replace(number.last, lasts_s=HELD_S)
+            self.left[line] = replace(number.last, lasts_s=HELD_S, elsewhere=number.raw)
         return number.gained, number.step
 
     def expire(self, now_ms: float) -> None:

@@ -107,6 +107,37 @@ def test_an_engine_that_says_nothing_but_zeros_for_a_page_goes_on_where_it_was()
     assert {offset.reason for offset in reading.offsets} == set(LEVEL)
 
 
+@pytest.mark.parametrize("steps", [(160, 240, 320), (120, 199, 200, 201)])
+def test_a_counter_that_began_anew_passes_its_old_number_within_a_minute(steps: tuple[int, ...]) -> None:
+    line = Line(TOKENS)
+    line(0)
+    assert line(200) == (200.0, [])
+    assert line(80) == (280.0, ["restart"])
+    for raw in steps:
+        assert line(raw) == (200.0 + raw, [])
+    assert line(500) == (700.0, []), "and is not taken for back at it later"
+
+
+def test_half_of_the_way_back_at_once_is_a_return() -> None:
+    line = Line(TOKENS)
+    line(1000)
+    assert line(400) == (400.0, ["restart"])
+    assert line(701) == (701.0, [])
+    assert line(1000) == (1000.0, [])
+    line = Line(TOKENS)
+    line(1000)
+    assert line(400) == (400.0, ["restart"])
+    assert line(700) == (700.0, [])
+    assert line(1000) == (700.0, LEVEL)
+
+
+def test_a_level_below_that_comes_up_to_the_old_line_step_by_step_goes_on() -> None:
+    line = Line(TOKENS)
+    line(1000)
+    assert [line(600), line(620)] == [(None, []), (0.0, LEVEL)]
+    assert [line(800), line(990), line(1010), line(1100)] == [(180.0, []), (370.0, []), (390.0, []), (480.0, [])]
+
+
 def test_a_nodes_counter_that_began_anew_counts_all_it_does() -> None:
     line = Line('tachograph_rdma_transmit_bytes_total{cage="p0",function="f0"} ')
     line(5e10)
