@@ -65,6 +65,8 @@ def classify(error: Exception) -> tuple[Outcome, str]:
     """Outcome and sentence for what aiohttp or the network raised."""
     if isinstance(error, aiohttp.ClientConnectorDNSError):
         return Outcome.UNREACHABLE, "its name could not be resolved"
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return Outcome.BAD_ANSWER, f"its certificate is not trusted here{_complaint(error.certificate_error)}"
     if isinstance(error, (aiohttp.ClientSSLError, ssl.SSLError)):
         return Outcome.BAD_ANSWER, "no secure connection could be agreed on"
     if isinstance(error, aiohttp.ServerDisconnectedError):
@@ -74,6 +76,12 @@ def classify(error: Exception) -> tuple[Outcome, str]:
     if isinstance(error, (aiohttp.InvalidURL, ValueError)):
         return Outcome.UNREACHABLE, "the address is not valid"
     return _by_number(error)
+
+
+def _complaint(error: Exception) -> str:
+    """What OpenSSL says of a certificate, such as "self-signed certificate", in brackets; "" where it says nothing."""
+    said = error.verify_message if isinstance(error, ssl.SSLCertVerificationError) else ""
+    return f" ({said.rstrip('.')})" if said else ""
 
 
 def _by_number(error: Exception) -> tuple[Outcome, str]:

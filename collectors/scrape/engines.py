@@ -12,11 +12,14 @@ UNKNOWN_ENGINE = "unknown"
 AGENT = "agent"
 HUB_LINE = b"# TYPE tachograph_target_up "
 """Beginning of a line that only a hub's own page has."""
+NOT_YET = "not yet"
 LONG_LABELS = "long labels"
+UNREADABLE = "unreadable"
 STATISTICS = {
     "off": "the engine answers, but was started with --disable-log-stats",
-    "not yet": "the engine answers and has served no request since its start",
+    NOT_YET: "the engine answers and has served no request since its start",
     LONG_LABELS: "the engine answers, but its labels are too long: a model's name has at most 1,024 signs here",
+    UNREADABLE: "the engine answers, but no line of its page can be read: not in the text format, or not UTF-8",
     "elsewhere": "this is TensorRT-LLM's JSON list, which its readers empty, and there is no /prometheus/metrics",
 }
 """Value of the fact `statistics` → a sentence that says why the page has no numbers."""
@@ -38,7 +41,7 @@ def recognise(engines: Iterable[str], body: bytes) -> tuple[str, dict[str, str]]
         return max(counted, key=lambda engine: counted[engine]), {}
     declared = next(filter(None, (dialect_of(name.decode("ascii")) for name in _DECLARED.findall(body))), None)
     if declared is not None:
-        return declared.engine, {"statistics": "not yet"}
+        return declared.engine, {"statistics": NOT_YET}
     if _API_SERVER in body:
         return "vllm", {"statistics": "off"}
     if _TRTLLM_JSON.match(body):

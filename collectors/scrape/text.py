@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from prometheus_client.parser import text_string_to_metric_families
 
-from collectors.scrape.engines import LONG_LABELS
+from collectors.scrape.engines import LONG_LABELS, NOT_YET, UNREADABLE
 from collectors.scrape.layout import Admission, Plan, build, page_of
 from collectors.scrape.lines import Line, family_of, is_known, scope_of, understand
 from collectors.scrape.page import Layout, Page
@@ -260,7 +260,7 @@ class PageReader:
             self._admission.touch(self._plan.layout.series, self._reads)
         order = tuple(dict.fromkeys(slot for slot in slots if slot != _COMMENT))
         plan = build(self._target, order, self._table, body, self._admission, self._reads, self._refused)
-        plan = _explained(plan, self._long)
+        plan = _explained(plan, self._long, self._bad)
         self._plan = _keeping(self._plan, plan)
         self._present, self._refused_before = present, self._refused
 
@@ -322,12 +322,16 @@ def _writer(name: str, labels: Mapping[str, str]) -> str:
     return line.engine or "" if line is not None else ""
 
 
-def _explained(plan: Plan, long: str) -> Plan:
-    """Says of a page whose engine's lines have labels that are too long why it has no numbers."""
-    if not long or plan.layout.series:
+def _explained(plan: Plan, long: str, bad_lines: int) -> Plan:
+    """Says of a page whose engine's lines have labels that are too long, or cannot be read, why it has no numbers."""
+    layout = plan.layout
+    if layout.series:
         return plan
-    facts = {**plan.layout.facts, "statistics": LONG_LABELS}
-    return replace(plan, layout=replace(plan.layout, engine=long, facts=facts))
+    if long:
+        layout = replace(layout, engine=long, facts={**layout.facts, "statistics": LONG_LABELS})
+    elif bad_lines and layout.facts.get("statistics") == NOT_YET:
+        layout = replace(layout, facts={**layout.facts, "statistics": UNREADABLE})
+    return replace(plan, layout=layout)
 
 
 def _keeping(old: Plan | None, new: Plan) -> Plan:

@@ -1,4 +1,4 @@
-"""An engine whose labels are too long is not silently unknown: it says why, and its lines are counted."""
+"""An engine whose labels are too long, or whose lines cannot be read, is not silently unknown: it says why."""
 
 from __future__ import annotations
 
@@ -34,3 +34,15 @@ def test_one_long_line_among_others_is_only_counted() -> None:
     )
     assert (len(page.layout.series), page.layout.refused_series, page.bad_lines) == (2, 1, 0)
     assert "statistics" not in page.layout.facts
+
+
+def test_lines_that_cannot_be_read_are_the_reason_and_no_fresh_start() -> None:
+    declared = b"# TYPE vllm:num_requests_running gauge\n"
+    page = PageReader("head").read(declared + body("m").replace(b'"m"', b'"m\xe9"'))
+    assert (page.layout.engine, page.layout.series, page.bad_lines) == ("vllm", (), 2)
+    assert "no line of its page can be read" in STATISTICS[page.layout.facts["statistics"]]
+    fresh = PageReader("head").read(declared)
+    assert "has served no request" in STATISTICS[fresh.layout.facts["statistics"]]
+    both = PageReader("head").read(declared + body("m") + b"vllm:num_requests_waiting{ 3\n")
+    assert (len(both.layout.series), both.bad_lines) == (2, 1)
+    assert "statistics" not in both.layout.facts
