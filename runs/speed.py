@@ -210,18 +210,30 @@ def _prefill(stretch: Stretch) -> list[Entry]:
     why = "no prefill ended in the stretch" if not ended else "size or length of the prefills is not known"
     computed, waited = stretch.both(engine.PROMPT_TOKENS_COMPUTED, part(engine.TTFT, "sum"))
     _, answered = stretch.both(engine.PROMPT_TOKENS_COMPUTED, part(engine.TTFT, "count"))
+    together = _together(answered, len(ended)) if whole else ""
+    faster, shorter = (
+        "; ".join(filter(None, (note, f"{together}, so it may have been {word}" if together else "")))
+        for word in ("faster", "less")
+    )
     return [
-        PREFILL_THROUGHPUT.entry(tokens / seconds if seconds > 0 else None, count=len(whole), note=note, why=why),
+        PREFILL_THROUGHPUT.entry(tokens / seconds if seconds > 0 else None, count=len(whole), note=faster, why=why),
         PREFILL_SPEED.entry(
             computed / waited if waited > 0 else None, count=answered, why="the engine does not tell both of its terms"
         ),
         EPISODES.entry(len(ended)),
         PREFILL_SECONDS.entry(
-            _covered(whole, stretch.start_ms) if whole or not ended else None, count=len(whole), note=note, why=why
+            _covered(whole, stretch.start_ms) if whole or not ended else None, count=len(whole), note=shorter, why=why
         ),
         PREFILL_TOKENS.entry(tokens if whole or not ended else None, count=len(whole), note=note, why=why),
         *_largest_of(whole, why),
     ]
+
+
+def _together(prompts: float, readings: int) -> str:
+    """What makes prefills too long: within a reading nobody sees how far its prompts ran side by side."""
+    if not prompts > readings * (1 + WORTH_SAYING):
+        return ""
+    return f"{prompts:,.0f} prompts ended in {readings:,} readings, and those of one reading count one after the other"
 
 
 def _covered(whole: list[Episode], start_ms: int) -> float:

@@ -306,6 +306,34 @@ def test_prefill_is_of_episodes() -> None:
     assert value(found, "speed.largest_prefill_speed") == 750
 
 
+@pytest.mark.parametrize(("prompts", "told"), [(3, False), (2, False), (4, True), (1_200, True)])
+def test_prompts_that_end_in_one_reading_are_said_to_count_one_after_the_other(prompts: int, told: bool) -> None:
+    episodes = [episode(2, 10, 6000, 8.0), episode(12, 16, 2000, 4.0), episode(20, 22, 900, None)]
+    rows = {
+        engine(catalog.PROMPT_TOKENS_COMPUTED): ramp((30, 0), (1, 8900)),
+        engine(part(catalog.TTFT, "sum")): ramp((30, 0), (1, 14.0)),
+        engine(part(catalog.TTFT, "count")): ramp((30, 0), (1, prompts)),
+    }
+    found = World(61, rows, episodes=episodes).summary()
+    left = "1 of 3 prefills are left out: size or length not known"
+    several = f"; {prompts:,} prompts ended in 3 readings, and those of one reading count one after the other"
+    assert entry(found, "speed.prefill_throughput").note == left + (f"{several}, so it may have been faster" * told)
+    assert entry(found, "speed.prefill_seconds").note == left + (f"{several}, so it may have been less" * told)
+    assert entry(found, "speed.prefill_tokens").note == left
+
+
+def test_one_prompt_more_in_two_hundred_readings_is_not_worth_saying() -> None:
+    episodes = [episode(0.2 * n, 0.2 * n + 0.1, 10, 0.1) for n in range(200)]
+    for prompts, told in ((202, False), (203, True)):
+        rows = {
+            engine(catalog.PROMPT_TOKENS_COMPUTED): ramp((30, 0), (1, 2000)),
+            engine(part(catalog.TTFT, "count")): ramp((30, 0), (1, prompts)),
+        }
+        note = entry(World(61, rows, episodes=episodes).summary(), "speed.prefill_throughput").note
+        several = f"{prompts} prompts ended in 200 readings, and those of one reading count one after the other"
+        assert note == f"{several}, so it may have been faster" * told
+
+
 def test_time_in_prefills_is_no_longer_than_the_stretch() -> None:
     """Two engines' at once, one inside another, and one that began before the stretch."""
     episodes = [episode(0, 30, 6000, 30.0), episode(20, 40, 2000, 20.0), episode(22, 24, 500, 2.0)]
