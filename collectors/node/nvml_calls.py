@@ -20,22 +20,38 @@ MILLI = 1000.0
 NANO = 1e9
 """Divisors: 4310 ∕ 1000 is 4.31, and 4310 × 0.001 is not."""
 UNKNOWN_PERFORMANCE_STATE = 32
+NOT_AVAILABLE = frozenset({2**32 - 1, 2**64 - 1})
+"""NVML_VALUE_NOT_AVAILABLE (−1), as its unsigned types hold it: a call that succeeds may still say that."""
 
 Handle = Any
 
 
-def _temperature(handle: Handle) -> float:
+def told(raw: int, divisor: float = 1.0) -> float | None:
+    """The number that a call answered, in the metric's unit; None where that stands for "not available"."""
+    return None if raw in NOT_AVAILABLE else raw / divisor
+
+
+def _limit(raw: int, divisor: float) -> float | None:
+    """A limit; none is 0, so that says "not available", too."""
+    return told(raw, divisor) if raw else None
+
+
+def _hertz(megahertz: int) -> float | None:
+    return None if megahertz in NOT_AVAILABLE else megahertz * MEGAHERTZ
+
+
+def _temperature(handle: Handle) -> float | None:
     try:
-        return float(pynvml.nvmlDeviceGetTemperatureV(handle, pynvml.NVML_TEMPERATURE_GPU))
+        return told(pynvml.nvmlDeviceGetTemperatureV(handle, pynvml.NVML_TEMPERATURE_GPU))
     except pynvml.NVMLError_FunctionNotFound:  # a driver before 570
-        return float(pynvml.nvmlDeviceGetTemperature(handle, pynvml.NVML_TEMPERATURE_GPU))
+        return told(pynvml.nvmlDeviceGetTemperature(handle, pynvml.NVML_TEMPERATURE_GPU))
 
 
-def _reasons(handle: Handle) -> float:
+def _reasons(handle: Handle) -> float | None:
     try:
-        return float(pynvml.nvmlDeviceGetCurrentClocksEventReasons(handle))
+        return told(pynvml.nvmlDeviceGetCurrentClocksEventReasons(handle))
     except pynvml.NVMLError_FunctionNotFound:  # a driver before 535
-        return float(pynvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle))
+        return told(pynvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle))
 
 
 def _performance_state(handle: Handle) -> float | None:
@@ -52,20 +68,20 @@ class Call(NamedTuple):
 
 
 CALLS = (
-    Call("utilization", gpu.GPU_UTILIZATION, lambda h: pynvml.nvmlDeviceGetUtilizationRates(h).gpu / 100),
+    Call("utilization", gpu.GPU_UTILIZATION, lambda h: told(pynvml.nvmlDeviceGetUtilizationRates(h).gpu, 100)),
     Call("temperature", gpu.GPU_TEMPERATURE, _temperature),
-    Call("power", gpu.GPU_POWER, lambda h: pynvml.nvmlDeviceGetPowerUsage(h) / MILLI),
-    Call("power_limit", gpu.GPU_POWER_LIMIT, lambda h: pynvml.nvmlDeviceGetEnforcedPowerLimit(h) / MILLI),
-    Call("energy", gpu.GPU_ENERGY, lambda h: pynvml.nvmlDeviceGetTotalEnergyConsumption(h) / MILLI),
-    Call("sm_clock", gpu.GPU_SM_CLOCK, lambda h: pynvml.nvmlDeviceGetClockInfo(h, pynvml.NVML_CLOCK_SM) * MEGAHERTZ),
+    Call("power", gpu.GPU_POWER, lambda h: told(pynvml.nvmlDeviceGetPowerUsage(h), MILLI)),
+    Call("power_limit", gpu.GPU_POWER_LIMIT, lambda h: _limit(pynvml.nvmlDeviceGetEnforcedPowerLimit(h), MILLI)),
+    Call("energy", gpu.GPU_ENERGY, lambda h: told(pynvml.nvmlDeviceGetTotalEnergyConsumption(h), MILLI)),
+    Call("sm_clock", gpu.GPU_SM_CLOCK, lambda h: _hertz(pynvml.nvmlDeviceGetClockInfo(h, pynvml.NVML_CLOCK_SM))),
     Call(
         "sm_clock_max",
         gpu.GPU_SM_CLOCK_MAX,
-        lambda h: pynvml.nvmlDeviceGetMaxClockInfo(h, pynvml.NVML_CLOCK_SM) * MEGAHERTZ,
+        lambda h: _hertz(pynvml.nvmlDeviceGetMaxClockInfo(h, pynvml.NVML_CLOCK_SM)) or None,
     ),
     Call("performance_state", gpu.GPU_PERFORMANCE_STATE, _performance_state),
     Call("clock_event_reasons", gpu.GPU_CLOCK_EVENT_REASONS, _reasons),
-    Call("fan", gpu.GPU_FAN_SPEED, lambda h: pynvml.nvmlDeviceGetFanSpeed(h) / 100),
+    Call("fan", gpu.GPU_FAN_SPEED, lambda h: told(pynvml.nvmlDeviceGetFanSpeed(h), 100)),
 )
 
 
@@ -95,9 +111,10 @@ FORMATS = {0: "<d", 1: "<I", 2: "<Q", 3: "<Q", 4: "<q", 5: "<i", 6: "<H"}
 
 
 def field_value(value_type: int, raw: bytes) -> float | None:
-    """The number in the eight bytes of a field's value; None for a type that this table does not know."""
+    """The number in the eight bytes of a field's value; None for a type that this table does not know, and for what
+    stands for "not available"."""
     form = FORMATS.get(value_type)
-    return None if form is None else float(struct.unpack_from(form, raw)[0])
+    return None if form is None else told(struct.unpack_from(form, raw)[0])
 
 
 def kernel_address(bus_id: str) -> str:

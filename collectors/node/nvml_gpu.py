@@ -85,7 +85,8 @@ class Gpu:
             self._find_memory()
         reading, outcomes = Reading(facts=dict(self.facts)), dict[str, str]()
         for call in CALLS:
-            value, outcomes[call.name] = self._ask(call.name, call.ask)
+            value, why = self._ask(call.name, call.ask)
+            outcomes[call.name] = NOT_SUPPORTED if value is None and why == OK else why
             reading.add(call.metric, value, self.index)
         outcomes |= self._fields(reading)
         if self.memory_kind == OWN:

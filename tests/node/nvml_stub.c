@@ -102,7 +102,7 @@ ret_t nvmlDeviceGetCudaComputeCapability(void *handle, int *major, int *minor) {
 
 ret_t nvmlDeviceGetUtilizationRates(void *handle, utilization_t *rates) {
     GATE(handle);
-    rates->gpu = is("busy") || is("power-fault") || is("process-na") ? 96 : discrete() ? 40 + 10 * index_of(handle) : 0;
+    rates->gpu = is("not-available") ? ~0u : is("busy") || is("power-fault") || is("process-na") ? 96 : discrete() ? 40 + 10 * index_of(handle) : 0;
     rates->memory = 0;
     return OK;
 }
@@ -117,25 +117,35 @@ ret_t nvmlDeviceGetTemperature(void *handle, u32 sensor, u32 *value) { (void)sen
 ret_t nvmlDeviceGetPowerUsage(void *handle, u32 *milliwatts) {
     while (is("hang")) usleep(10000);
     GATE(handle);
-    *milliwatts = is("busy") ? 89260 : is("power-fault") ? 12000 : 4310;
+    *milliwatts = is("not-available") ? ~0u : is("busy") ? 89260 : is("power-fault") ? 12000 : 4310;
     return OK;
 }
-ret_t nvmlDeviceGetEnforcedPowerLimit(void *handle, u32 *milliwatts) { ONLY_DISCRETE(handle); *milliwatts = 600000; return OK; }
-ret_t nvmlDeviceGetTotalEnergyConsumption(void *handle, u64 *millijoules) { GATE(handle); *millijoules = 912033481; return OK; }
+ret_t nvmlDeviceGetEnforcedPowerLimit(void *handle, u32 *milliwatts) {
+    if (is("not-available") || is("no-limit")) { *milliwatts = is("no-limit") ? 0 : ~0u; return OK; }
+    ONLY_DISCRETE(handle);
+    *milliwatts = 600000;
+    return OK;
+}
+ret_t nvmlDeviceGetTotalEnergyConsumption(void *handle, u64 *millijoules) { GATE(handle); *millijoules = is("not-available") ? ~0ULL : 912033481; return OK; }
 ret_t nvmlDeviceGetClockInfo(void *handle, u32 type, u32 *megahertz) {
     GATE(handle);
     if (type == 2) { if (!discrete()) return NOT_SUPPORTED; *megahertz = 14001; return OK; }
-    *megahertz = is("busy") ? 2249 : is("power-fault") ? 650 : 208;
+    *megahertz = is("not-available") ? ~0u : is("busy") ? 2249 : is("power-fault") ? 650 : 208;
     return OK;
 }
-ret_t nvmlDeviceGetMaxClockInfo(void *handle, u32 type, u32 *megahertz) { (void)type; GATE(handle); *megahertz = 3003; return OK; }
+ret_t nvmlDeviceGetMaxClockInfo(void *handle, u32 type, u32 *megahertz) { (void)type; GATE(handle); *megahertz = is("not-available") ? ~0u : is("no-limit") ? 0 : 3003; return OK; }
 ret_t nvmlDeviceGetPerformanceState(void *handle, u32 *state) {
     GATE(handle);
     *state = is("busy") || is("power-fault") ? 0 : is("no-pstate") ? 32 : 8;
     return OK;
 }
-ret_t nvmlDeviceGetCurrentClocksEventReasons(void *handle, u64 *reasons) { GATE(handle); *reasons = is("thermal") ? 0x68 : is("busy") ? 0 : 0x5; return OK; }
-ret_t nvmlDeviceGetFanSpeed(void *handle, u32 *percent) { ONLY_DISCRETE(handle); *percent = 35; return OK; }
+ret_t nvmlDeviceGetCurrentClocksEventReasons(void *handle, u64 *reasons) { GATE(handle); *reasons = is("not-available") ? ~0ULL : is("thermal") ? 0x68 : is("busy") ? 0 : 0x5; return OK; }
+ret_t nvmlDeviceGetFanSpeed(void *handle, u32 *percent) {
+    if (is("not-available")) { *percent = ~0u; return OK; }
+    ONLY_DISCRETE(handle);
+    *percent = 35;
+    return OK;
+}
 
 ret_t nvmlDeviceGetMemoryInfo(void *handle, memory_t *memory) {
     GATE(handle);
@@ -186,9 +196,9 @@ ret_t nvmlDeviceGetFieldValues(void *handle, int count, field_t *fields) {
         f->ret = OK;
         f->type = 3;
         switch (f->field) {
-            case 186: f->type = 1; f->value.u = is("busy") ? 112780 : 3900; break;
+            case 186: f->type = 1; f->value.u = is("not-available") ? ~0u : is("busy") ? 112780 : 3900; break;
             case 82: f->type = 1; f->value.u = discrete() ? 62 : 0; break;
-            case 74: f->value.q = 114000000000ULL; break;
+            case 74: f->value.q = is("not-available") ? ~0ULL : 114000000000ULL; break;
             case 269: f->value.q = is("thermal") ? 7500000000ULL : 0; break;
             case 270: f->value.q = 0; break;
             case 271: f->value.q = 0; break;

@@ -136,6 +136,32 @@ def test_an_unknown_performance_state_has_no_line(node: MakeNode, nvml: Stub) ->
     assert found['gpu_power_watts{gpu="0"}'] == 4.31
 
 
+def test_a_call_that_succeeds_and_says_not_available_has_no_line(node: MakeNode, nvml: Stub) -> None:
+    nvml.play("not-available")
+    snapshot = Watch(node()).after(0)
+    assert gpu(snapshot) == {
+        'gpu_reading_state{gpu="0"}': 0,
+        'gpu_temperature_celsius{gpu="0"}': 42,
+        'gpu_performance_state{gpu="0"}': 8,
+        'gpu_process_memory_bytes{gpu="0"}': 0,
+        'gpu_processes{gpu="0"}': 0,
+        'gpu_throttle_seconds_total{gpu="0",reason="power_brake"}': 0,
+        'gpu_throttle_seconds_total{gpu="0",reason="thermal_hardware"}': 0,
+        'gpu_throttle_seconds_total{gpu="0",reason="thermal_software"}': 0,
+    }
+    facts = facts_of(snapshot.readings)
+    assert facts["gpu.0.reading.power"] == "not supported"
+    assert "gpu.0.reading.temperature" not in facts
+
+
+def test_a_limit_of_nothing_is_none(node: MakeNode, nvml: Stub) -> None:
+    nvml.play("no-limit")
+    found = scrape(node())
+    assert 'gpu_power_limit_watts{gpu="0"}' not in found
+    assert 'gpu_sm_clock_max_hertz{gpu="0"}' not in found
+    assert found['gpu_sm_clock_hertz{gpu="0"}'] == 208e6
+
+
 def test_not_supported(node: MakeNode, nvml: Stub) -> None:
     nvml.play("not-supported")
     snapshot = Watch(node()).after(0)

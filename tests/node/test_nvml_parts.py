@@ -117,7 +117,9 @@ def test_work_that_raises_does_not_end_the_thread() -> None:
     ("value_type", "raw", "expected"),
     [
         (0, b"\x00\x00\x00\x00\x00\x00\xf8?", 1.5),
-        (1, b"\xff\xff\xff\xff\x01\x00\x00\x00", 4294967295.0),
+        (1, b"\xfe\xff\xff\xff\x01\x00\x00\x00", 4294967294.0),
+        (1, b"\xff\xff\xff\xff\x01\x00\x00\x00", None),
+        (3, b"\xff" * 8, None),
         (2, b"\x01\x00\x00\x00\x01\x00\x00\x00", 4294967297.0),
         (3, b"\x01\x00\x00\x00\x01\x00\x00\x00", 4294967297.0),
         (4, b"\xff" * 8, -1.0),
