@@ -46,6 +46,7 @@ class Factor:
     source: the ratio that it is, or what its own `line` is made of: (scene, span) → values at the span's ticks.
     grave: whether a slow-down by it deserves attention; fewer requests are no fault.
     made_of: keys of factors that it follows from; it is no cause of its own while they explain most of it.
+    seen_in: keys of factors in the first known of which it shows, or it changes nothing.
     """
 
     key: str
@@ -56,6 +57,7 @@ class Factor:
     effect: Effect = Effect.FOLLOWS
     grave: bool = True
     made_of: tuple[str, ...] = ()
+    seen_in: tuple[str, ...] = ()
 
     def over(self, scene: Scene, span_ms: float) -> Line | None:
         """Its values over the span that ends at the scene's tick; None where nothing offers it."""
@@ -190,14 +192,24 @@ def factors(scene: Scene) -> tuple[Factor, ...]:
     """The factors for the engines at hand: with drafts per draft, without them per step."""
     drafts = offers(scene, quotients.STEP_RATE)
     steps = quotients.STEP_RATE if drafts else quotients.STREAM_TPS
-    length, use, parts = Unit.TOKENS_PER_STEP, quotients.INTERCONNECT_USE, ("running", "step_time")
+    length, use = Unit.TOKENS_PER_STEP, quotients.INTERCONNECT_USE
+    prefill = Factor(
+        "foreign_prefill",
+        "Foreign prefill",
+        Unit.RATIO,
+        engine.PROMPT_TOKENS,
+        _foreign,
+        effect=Effect.TAKES,
+        seen_in=("step_time", "steps"),
+    )
+    parts = ("running", "step_time", prefill.key)
     return (
         Factor("running", "Running", Unit.REQUESTS, engine.REQUESTS_RUNNING, _running, grave=False),
         Factor("steps", "Verify steps" if drafts else "Steps", Unit.PER_SECOND, steps, made_of=parts),
-        Factor("step_time", "Step time", Unit.SECONDS, quotients.ITL_MEAN, effect=Effect.AGAINST),
+        Factor("step_time", "Step time", Unit.SECONDS, quotients.ITL_MEAN, effect=Effect.AGAINST, made_of=parts[2:]),
         Factor("accepted_length", "Accepted length", length, quotients.ACCEPTED_LENGTH),
         Factor("draft_length", "Draft length", length, quotients.DRAFT_LENGTH, effect=Effect.NONE),
-        Factor("foreign_prefill", "Foreign prefill", Unit.RATIO, engine.PROMPT_TOKENS, _foreign, effect=Effect.TAKES),
+        prefill,
         Factor("fabric", "Fabric use", Unit.RATIO, use, _fabric, effect=Effect.NONE),
     )
 

@@ -78,6 +78,11 @@ class Compared:
         return self.factor.grave and self.effect < 0
 
     @property
+    def known(self) -> bool:
+        """Whether it is known now, and what it usually is."""
+        return math.isfinite(self.now) and math.isfinite(self.baseline)
+
+    @property
     def change(self) -> str:
         """How far it is from its baseline: of a share in percentage points, else in per cent of the baseline."""
         return (formatting.points if self.factor.unit is Unit.RATIO else formatting.change)(self.now, self.baseline)
@@ -96,9 +101,11 @@ def compare(scene: Scene, known: Mapping[str, float]) -> list[Compared]:
 def named(compared: list[Compared]) -> Compared | None:
     """The factor whose deviation changes the speed most, None when none does notably.
 
-    What follows from other factors is not named while they explain most of it.
+    What follows from other factors is not named while they explain most of it, nor what would change the speed while
+    the factor in which that would be seen stays as it was.
     """
-    notable = {one.factor.key: one for one in compared if one.notable}
+    every = {one.factor.key: one for one in compared}
+    notable = {key: one for key, one in every.items() if one.notable and _seen(one, every)}
 
     def explained(one: Compared) -> bool:
         parts = [notable[key].effect for key in one.factor.made_of if key in notable]
@@ -106,6 +113,11 @@ def named(compared: list[Compared]) -> Compared | None:
 
     causes = [one for one in notable.values() if not explained(one)]
     return max(causes, key=lambda one: abs(one.effect), default=None)
+
+
+def _seen(one: Compared, every: Mapping[str, Compared]) -> bool:
+    seen_in = next((every[key] for key in one.factor.seen_in if every[key].known), None)
+    return seen_in is None or (seen_in.notable and seen_in.effect * one.effect > 0)
 
 
 def _row(scene: Scene, one: Compared, most: Compared | None) -> Row:

@@ -192,6 +192,7 @@ def test_a_fault_explains_no_shorter_drafts(make_world: MakeWorld, make_web: Mak
 def test_a_straggler_that_is_seen_stands_before_the_foreign_prefill(make_world: MakeWorld, make_web: MakeWeb) -> None:
     def change(world: World) -> None:
         world.prefill(270, 301, 1000, 30.0)
+        world.set(HEAD, ITL_SUM, slower(0.75, 1.5))
         world.set("spark-02", gpu.GPU_POWER, constant(30.0))
 
     assert card(make_world, make_web, change)[1] == [

@@ -177,7 +177,12 @@ def prefilling_beside(world: World, *, until: int = 10**6, seen: Callable[[int],
 
 def test_a_prefill_beside_a_decoding_request_counts_while_it_runs(make_world: MakeWorld, make_web: MakeWeb) -> None:
     """Running from 270 on, seen at 275 of ten-second means, and dated back to 270: 30 of the last 60 s."""
-    rows, cause = card(make_world, make_web, prefilling_beside)
+
+    def slower_steps(world: World) -> None:
+        prefilling_beside(world)
+        world.set(HEAD, part(engine.ITL, "count"), slower(5.0, 0.5))
+
+    rows, cause = card(make_world, make_web, slower_steps)
     assert (rows["foreign_prefill"]["now"], rows["foreign_prefill"]["change"]) == ("51.7 %", "▲ +51.7 pp")
     assert cause[0] == "foreign prefill ▲ +51.7 pp"
     assert rows["foreign_prefill"]["hint"].startswith("Share of the last minute's decoding time")

@@ -61,6 +61,19 @@ def prefill(ticks: int) -> Change:
     return lambda world: world.prefill(300 - ticks, 301, 1000, float(ticks))
 
 
+def untimed(world: World) -> None:
+    world.drop(ITL_SUM.name)
+
+
+def uncounted(world: World) -> None:
+    """Without drafts steps are tokens by requests."""
+    for metric in (*DRAFTED, engine.REQUESTS_RUNNING):
+        world.drop(metric.name)
+
+
+PREFILL = "foreign prefill ▲ +50.0 pp"
+
+
 def both(*changes: Change) -> Change:
     def change(world: World) -> None:
         for one in changes:
@@ -70,9 +83,18 @@ def both(*changes: Change) -> Change:
 
 
 NAMED: list[tuple[str, Change, str, str]] = [
-    ("a share of time counts by what it takes", prefill(30), "foreign prefill ▲ +50.0 pp", "warning"),
-    ("a tenth of the time", prefill(6), "foreign prefill ▲ +10.0 pp", "warning"),
-    ("less than that", prefill(5), "as usual", "ok"),
+    ("a share of time counts by what it takes", both(prefill(30), itl(1.4)), PREFILL, "warning"),
+    ("a tenth of the time", both(prefill(6), itl(1.2)), "foreign prefill ▲ +10.0 pp", "warning"),
+    ("less than that", both(prefill(5), itl(1.2)), "step time ▲ +20.0 %", "warning"),
+    ("too little for steps so long", both(prefill(6), itl(1.3)), "step time ▲ +30.0 %", "warning"),
+    ("a prefill that no step shows", prefill(30), "as usual", "ok"),
+    ("nor one step in ten", both(prefill(30), itl(1.09)), "as usual", "ok"),
+    ("beside shorter steps", both(prefill(30), itl(0.5)), "step time ▼ −50.0 %", "ok"),
+    ("in steps, where their time is not told", both(prefill(30), untimed, drafts(0.6)), PREFILL, "warning"),
+    ("not in steps, where it is told", both(prefill(30), drafts(0.6)), "verify steps ▼ −40.0 %", "warning"),
+    ("no step where their time is not told", both(prefill(30), untimed), "as usual", "ok"),
+    ("where neither is told", both(prefill(30), untimed, uncounted), PREFILL, "warning"),
+    ("fewer requests beside it", both(prefill(30), drafts(0.3), running(1.0)), "running ▼ −66.7 %", "ok"),
     ("however small it was before", both(prefill(5), itl(1.2)), "step time ▲ +20.0 %", "warning"),
     ("steps that follow from their length", both(drafts(0.4), itl(2.0)), "step time ▲ +100 %", "warning"),
     ("steps that follow from fewer requests", both(drafts(0.3), running(1.0)), "running ▼ −66.7 %", "ok"),
