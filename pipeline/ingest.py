@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from collectors.scrape.page import Layout, Page
-from pipeline.doubts import QUICK_S, Doubts, Number, Point
+from pipeline.doubts import HELD_S, QUICK_S, Doubts, Number, Point
 from pipeline.first_use import Before, from_zero, plausible
 from pipeline.ladders import Ladders
 from pipeline.ranges import limits_of_lines
@@ -35,6 +35,8 @@ class Reading:
     why: Mapping[str, str] = field(default_factory=dict)
 
 
+NEVER_WRAPS = 64
+"""Bits of a counter that never wraps."""
 MOST_LINES = 20_000
 """Lines of one target that are remembered; a page of 16 engines has about 6,000."""
 OUTSIDE = "its number on the page is beyond all that it can be"
@@ -84,6 +86,7 @@ class Ingest:
         self._shape: Shape | None = None
         self._before: Before | None = None
         self._was_empty = self._same_process = False
+        self._fell_ms = float("-inf")
 
     def take(self, page: Page, tick: int, asked_ms: float | None = None, arrived_ms: float | None = None) -> Reading:
         """Unwrap and fold one page; `tick` is when it was to be asked for, the others when it was, and when it came."""
@@ -176,6 +179,8 @@ class Ingest:
             plain &= np.array([line not in self._doubts for line in shape.layout.lines], dtype=bool)
         steps: dict[int, Step] = {}
         unmarked = Falls(shape, raw, known)
+        if any(_bits(shape, line) == NEVER_WRAPS for line in np.flatnonzero(known & (raw < shape.raw)).tolist()):
+            self._fell_ms = span[1]
         for line in np.flatnonzero(known & ~plain).tolist():
             place = int(shape.layout.source[line])
             step = self._step(shape, line, float(raw[line]), span, float(elapsed[line]), unmarked)
@@ -199,14 +204,13 @@ class Ingest:
         self, shape: Shape, line: int, raw: float, span: tuple[float, float], elapsed_s: float, falls: Falls
     ) -> Step | None:
         """The step that a line makes, its offset brought up to date; None where its number is doubted."""
-        metric = catalog.stored(shape.layout.series[shape.layout.source[line]].metric)
         reborn = bool(shape.reborn[line])
         last = None if np.isnan(shape.raw[line]) else float(shape.raw[line])
         before = 0.0 if last is None else last + float(shape.offset[line])
         gained, step = judge(
             last,
             raw,
-            bits=metric.bits,
+            bits=_bits(shape, line) if self._may_wrap(shape, line, span[1]) else NEVER_WRAPS,
             restarted=reborn,
             from_zero=bool(shape.from_zero[line]),
             same_process=self._same_process,
@@ -230,6 +234,12 @@ class Ingest:
         if step is not Step.HELD:
             shape.offset[line] = before + gained - raw
         return step
+
+    def _may_wrap(self, shape: Shape, line: int, arrived_ms: float) -> bool:
+        """Whether a fall may be a wrap: not where counters that never wrap have just fallen too, or where the line was
+        not on the page before: then its port was taken away, or its machine has started anew. Within a minute, since an
+        agent reads some counters more rarely than others."""
+        return arrived_ms - self._fell_ms > 1000.0 * HELD_S and not shape.asked_ms[line] < self._before_ms()
 
     def _told(self, series: Series, step: Step) -> Step:
         """What a line's step is to its series: a further line is not where the series began."""
@@ -361,6 +371,10 @@ class Ingest:
 def _before(page: Page, shape: Shape, asked_ms: float) -> Before:
     whole = not page.bad_lines and not page.layout.refused_series
     return Before(page.layout, shape.raw, asked_ms, whole, page.started_s is not None)
+
+
+def _bits(shape: Shape, line: int) -> int:
+    return catalog.stored(shape.layout.series[shape.layout.source[line]].metric).bits
 
 
 def _of_engine(shape: Shape, place: int) -> bool:

@@ -244,6 +244,31 @@ def test_a_32_bit_wrap_is_one_and_a_reset_that_looks_like_one_is_none() -> None:
     assert line(25) == (5.0, [])
 
 
+LOST = 'tachograph_fabric_loss_total{cage="p0",counter="c",function="f0"} '
+BYTES = 'tachograph_rdma_transmit_bytes_total{cage="p0",function="f0"} '
+
+
+@pytest.mark.parametrize("later", [0, 1, 10])
+def test_a_port_that_was_taken_away_did_not_wrap_but_began_anew(later: int) -> None:
+    """Its bytes say so, at once or some readings before its losses, which an agent reads more rarely."""
+    line = Line(LOST, f"{BYTES}7e9")
+    line(2**32 - 6)
+    line.beside = f"{BYTES}100"
+    for _ in range(later):
+        assert line(2**32 - 6) == (0.0, []) or line.now_s == 2.0
+    assert line(14)[0] == 14.0
+    line.beside = f"{BYTES}300"
+    assert line(2**32 - 6, after_s=61) == (2**32 - 6, [])
+    assert line(14) == (2**32 - 6 + 20.0, ["wrap"]), "a minute later it is one again"
+
+
+def test_a_counter_that_was_not_on_the_page_before_did_not_wrap() -> None:
+    line = Line(LOST, f"{BYTES}0")
+    line(2**32 - 6)
+    line.read("NaN")
+    assert line(14) == (14.0, ["restart"])
+
+
 def test_a_known_restart_to_more_than_can_be_since_is_doubted() -> None:
     source = Source()
     source.page({"": 100}, started=50.0)
