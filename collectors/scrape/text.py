@@ -210,7 +210,7 @@ class PageReader:
 
     def _drop(self, name: str, key: bytes) -> int:
         slot = self._family(family_of(name))
-        if self._dropped_bytes < MAX_DROPPED_BYTES:
+        if key.strip() and self._dropped_bytes < MAX_DROPPED_BYTES:
             self._dropped_bytes += len(key)
             self._seen[key] = slot
         return slot
@@ -254,8 +254,8 @@ class PageReader:
         counts = np.bincount(slots, minlength=len(self._table))
         present = np.flatnonzero(counts[1:]) + 1
         same = np.array_equal(present, self._present) and self._refused == self._refused_before
-        if self._plan is not None and len(present) and same:
-            return
+        if self._plan is not None and self._plan.layout.series and same:
+            return  # why there are no series also follows from lines that are not in the table
         if self._plan is not None:
             self._admission.touch(self._plan.layout.series, self._reads)
         order = tuple(dict.fromkeys(slot for slot in slots if slot != _COMMENT))

@@ -190,6 +190,26 @@ def test_pages_without_a_known_line(body: bytes, engine: str, statistics: str | 
     assert statistics is None or statistics in STATISTICS
 
 
+def test_why_there_are_no_numbers_is_told_anew_when_the_page_changes() -> None:
+    """Its lines that mean something stay the same: the start of the process alone."""
+    start, reader = b"process_start_time_seconds 7\n", PageReader("e")
+    broken = b'vllm:num_requests_running{engine="0 3\n'
+    told = [start, start + b"# TYPE vllm:x gauge\n", start + b"# TYPE vllm:x gauge\n" + broken, start]
+    pages = [(page.layout.engine, page.layout.facts) for page in map(reader.read, told)]
+    assert pages == [
+        ("unknown", {}),
+        ("vllm", {"statistics": "not yet"}),
+        ("vllm", {"statistics": "unreadable"}),
+        ("unknown", {}),
+    ]
+
+
+def test_a_line_without_any_value_does_not_swallow_others() -> None:
+    reader = PageReader("e")
+    pages = [reader.read(body) for body in (b"foo\n", b"5\n", b" foo\n", b" 5\n")]
+    assert [(page.layout.dropped_families, page.bad_lines) for page in pages] == [(1, 0), (0, 1), (1, 0), (0, 1)]
+
+
 def test_most_lines_decide_which_engine_it_is() -> None:
     assert recognise(["vllm", "sglang", "sglang"], b"") == ("sglang", {})
 
