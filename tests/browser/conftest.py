@@ -7,6 +7,7 @@ request to another host.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -185,6 +186,31 @@ TAKEN_OVER = "!!document.querySelector('#react-entry-point .bar') && !document.g
 def taken_over(page: Page) -> None:
     """Wait until the page that Dash draws stands in place of the one in the HTML."""
     page.wait_for_function(f"() => {TAKEN_OVER}")
+
+
+def while_ticks_come(site: Site, expected: Callable[[float], object]) -> None:
+    """Write a tick a second until what is expected holds: for three seconds only is a page sure of the newest one.
+
+    expected: is given how many milliseconds to wait.
+    """
+    deadline = time.monotonic() + PATIENCE_MS / 1000
+    while True:
+        site.tick()
+        try:
+            expected(1000)
+        except AssertionError:
+            if time.monotonic() > deadline:
+                raise
+        else:
+            return
+
+
+def wait_until(page: Page, holds: Callable[[], object]) -> None:
+    """Until something holds that the test itself gathers from the page's events."""
+    deadline = time.monotonic() + PATIENCE_MS / 1000
+    while not holds():
+        assert time.monotonic() < deadline
+        page.wait_for_timeout(20)
 
 
 def wait_for_charts(page: Page) -> None:

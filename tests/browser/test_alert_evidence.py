@@ -73,6 +73,9 @@ def test_a_stretch_of_the_minutes_is_looked_at_closer_in_all_charts(site: Site, 
     def labels() -> list[list[str]]:
         return [one.locator(".evidence-axis span").all_inner_texts() for one in (hot, other)]
 
+    # Its numbers stand before a chart has a size, and with it an axis.
+    for one in (hot, other):
+        expect(one.locator(".evidence-axis span").first).to_be_attached()
     whole, box = labels(), hot.locator(".evidence-over").bounding_box()
     assert box is not None
     span, high = box["width"] - 56 - 8, box["y"] + 40

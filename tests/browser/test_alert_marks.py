@@ -71,7 +71,9 @@ def test_a_nodes_charts_have_grounds_while_an_alert_fired(make_site: MakeSite, o
         "[...document.querySelectorAll('[data-chart] .js-plotly-plot')]"
         ".map((one) => (one.layout.shapes ?? []).filter((one) => one.type === 'rect'))"
     )
-    page.wait_for_function(f"() => {shapes}.flat().length > 0")
+    # Each chart draws when its own answer is there, and says then whether there is nothing to show.
+    drawn = "[...document.querySelectorAll('[data-chart]')].every((one) => one.querySelector('.nothing'))"
+    page.wait_for_function(f"() => {drawn} && {shapes}.flat().length > 0")
     found = page.evaluate(shapes)
     assert [len(one) for one in found] == [0, 0, 0, 1, 0, 0, 0, 0, 0, 0]
     ends = page.evaluate(f"{shapes}.flat().map((one) => [one.x0, one.x1].map((at) => Date.parse(at + 'Z')))")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Route, expect
 
-from tests.browser.conftest import MakeSite, Open, taken_over
+from tests.browser.conftest import MakeSite, Open, taken_over, wait_until
 from tests.web.test_runs import keep, run
 
 DRAWN = """() => { const graph = document.querySelector("#first .js-plotly-plot");
@@ -23,7 +23,7 @@ def test_the_figure_is_drawn_before_dash_and_keeps_its_zoom(make_site: MakeSite,
     page.route("**/dash_renderer*", lambda route: held.append(route))
     page.goto(site.address, wait_until="commit")
     page.wait_for_function(DRAWN)
-    assert held, "Dash was not held back"
+    wait_until(page, lambda: held)  # Dash
     page.evaluate("window.drawn = document.querySelector('#first .js-plotly-plot')")
     page.evaluate(ZOOM)
     expect(page.locator("#first [data-back]")).to_be_visible()
@@ -51,7 +51,8 @@ def test_a_page_that_comes_without_plotly_fetches_it_when_the_figure_is_wanted(
 ) -> None:
     page = open_page(make_site(ticks=30).address + "/status")
     page.wait_for_selector("#react-entry-point .targets tr")
-    assert page.evaluate("document.getElementById('plotly').rel") == "prefetch"
+    # Once the page has what it needs itself, and a moment to spare.
+    page.wait_for_function("() => document.getElementById('plotly').rel === 'prefetch'")
     assert not page.evaluate("'Plotly' in window")
     page.get_by_role("link", name="Cluster").click()
     page.wait_for_function("() => document.querySelector('[data-plots] .js-plotly-plot')?.data?.[0].y.length > 2")

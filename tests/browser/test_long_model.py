@@ -23,4 +23,4 @@ def test_the_list_does_not_scroll_sideways(make_site: MakeSite, open_page: Open)
     expect(page.locator(".runs-group b").filter(has_text=LONG)).to_be_visible()
     for width in (1280, 390):
         page.set_viewport_size({"width": width, "height": 800})
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        page.wait_for_function("(width) => document.documentElement.scrollWidth <= width", arg=width)

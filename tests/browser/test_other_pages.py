@@ -47,7 +47,7 @@ def test_a_fragment_is_written_anew_and_keeps_what_is_open(make_site: MakeSite, 
     page.evaluate("document.querySelector('[data-fragment]').dataset.marked = 'yes'")
     site.world.set("spark-04", cluster.SCRAPE_SECONDS, constant(0.25))
     site.tick()
-    expect(row).to_contain_text("250\u00a0ms", timeout=20_000)
+    expect(row).to_contain_text("250\u00a0ms")
     expect(row.locator("li").first).to_be_visible()
     assert page.evaluate("document.querySelector('[data-fragment]').dataset.marked") == "yes"
 
