@@ -45,7 +45,7 @@ UNCLEAN_BOOT = _metric(
 TICKS_MISSED = _metric(
     "ticks_missed_ratio",
     "Ticks missed",
-    "Share of the last five minutes' ticks that the collector skipped.",
+    "Share of the ticks of the last five minutes, or since it began, that the collector skipped.",
     Unit.RATIO,
     Kind.GAUGE,
     Scope.CLUSTER,

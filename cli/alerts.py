@@ -42,9 +42,9 @@ DONE: Mapping[str, str] = {
     "acknowledge": "alert {alert}: acknowledged",
     "silence": "silenced; alerts silences shows it",
     "unsilence": "silence {silence}: over",
-    "rule": "rule {name}: changed; alerts rules {name} shows it",
+    "rule": "rule {name}: taken over; alerts rules {name} shows it",
     "enable": "rule {name}: switched {word}",
-    "reset": "rule {name}: what people changed is taken back",
+    "reset": "rule {name}: what people wrote of it is taken back",
 }
 """Kind of an order → what is said once it was carried out."""
 MOST_WORDS: Mapping[str, int] = {

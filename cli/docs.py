@@ -61,7 +61,7 @@ kimi = ["head"]
 
 
 def _setting_row(row: Setting) -> ROW:
-    default = row.shown_default or ("" if row.default in (None, {}, ()) else f"`{row.form.render(row.default)}`")
+    default = row.shown_default or (f"`{row.default_text}`" if row.default_text else "")
     commands = f"`{row.flag}` of {', '.join(row.commands)}" if row.flag else ""
     name = f"`{row.name}`" if row.in_file else f"`{row.name}` (not in the file)"
     former = f" Formerly `{row.formerly.name}`, which is still read: {row.formerly.form.shown}." if row.formerly else ""

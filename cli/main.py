@@ -67,7 +67,9 @@ def _add_flags(command: argparse.ArgumentParser, name: str) -> None:
         shape: dict[str, Any] = {"action": "append" if row.form.many else "store", "metavar": row.form.metavar}
         if row.form.switch:
             shape = {"action": argparse.BooleanOptionalAction}
-        text = f"{row.help} ({row.environment})".replace("%", "%%")
+        default = row.shown_default or row.default_text
+        told = f"default: {default}; {row.environment}" if default else row.environment
+        text = f"{row.help} ({told})".replace("%", "%%")
         command.add_argument(row.flag, dest=row.name, default=argparse.SUPPRESS, help=text, **shape)
         if (former := row.formerly) is not None:
             hidden = argparse.SUPPRESS

@@ -27,8 +27,10 @@ def line(name: str, value: Any) -> str:
 
 
 def _shown(name: str, value: Any) -> str:
-    if not isinstance(value, str):
+    if value is None:
         raise ValueError(f"“{name}” is missing, expected a text")
+    if not isinstance(value, str):
+        raise ValueError(f"“{name}” is {value!r:.80}, expected a text")
     return "".join(sign if sign.isprintable() or sign == "\n" else " " for sign in value)
 
 

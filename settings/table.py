@@ -66,6 +66,11 @@ class Setting:
         return PREFIX + self.name.upper()
 
     @property
+    def default_text(self) -> str:
+        """The default as people write it, "" where there is none."""
+        return "" if self.default in (None, {}, ()) else self.form.render(self.default)
+
+    @property
     def in_file(self) -> bool:
         """Options of the demo make no sense in a file that describes a real cluster."""
         return not self.name.startswith("demo_")
@@ -175,7 +180,7 @@ class Settings:
         None,
     )
     web_url: str | None = _setting(
-        Form(lambda raw: url(raw, 80), shown="an address such as http://hub:8050"),
+        Form(lambda raw: url(raw, 80), shown="an address such as http://hub:8050", metavar="URL"),
         None,
         "Address by which people reach the web page: links in notifications begin with it.",
         ("run", "notify"),

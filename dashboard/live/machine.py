@@ -6,7 +6,7 @@ import math
 
 from dashboard.live import current, unknown
 from dashboard.live.cells import Cell, cell
-from dashboard.live.reasons import reason
+from dashboard.live.reasons import NO_PORT, reason
 from dashboard.live.scene import Scene
 from telemetry.catalog import cluster, gpu, network
 from telemetry.catalog import ratios as quotients
@@ -59,7 +59,7 @@ def machine_cells(scene: Scene) -> dict[str, Cell]:
     )
     power, sent = (newest_recorded(scene, metric) for metric in (cluster.CLUSTER_POWER, cluster.CLUSTER_TRANSMIT))
     ports = scene.node_rows(network.RDMA_TRANSMIT) or scene.node_rows(network.NETDEV_TRANSMIT)
-    otherwise = "not every port was read" if ports else "no fabric port was found"
+    otherwise = "not every port was read" if ports else NO_PORT
     no_port = reason(scene, network.RDMA_TRANSMIT, network.NETDEV_TRANSMIT, otherwise=otherwise)
     per_token = {
         ratio: (ratio.unit, _why(scene, ratio, value))

@@ -31,6 +31,7 @@ STATE_WORDS = {
 NO_STATISTICS, NOT_YET = TargetState.NO_STATISTICS.value, TargetState.NOT_YET_SCRAPED.value
 CALM_STATES = frozenset({TargetState.STOPPED.value, TargetState.LOADING.value, TargetState.RESTARTING.value, NOT_YET})
 """Silence that is no failure."""
+NO_READING, NO_PORT = "no reading", "no fabric port was found"
 
 
 def state_words(target: TargetRow, scene: Scene) -> str:
@@ -63,7 +64,7 @@ def stored_metrics(metric: Metric | Ratio) -> list[Metric]:
     return [*metric.numerator, *metric.denominator] if isinstance(metric, Ratio) else [metric]
 
 
-def reason(scene: Scene, *metrics: Metric | Ratio, otherwise: str = "no reading") -> str:
+def reason(scene: Scene, *metrics: Metric | Ratio, otherwise: str = NO_READING) -> str:
     """Why a value over all targets of the metrics' kind is unknown."""
     stored = [part for metric in metrics for part in stored_metrics(metric)]
     kinds = {_kind(part.scope) for part in stored}

@@ -33,6 +33,18 @@ PHASE_WORDS = {
     "stopped": ("has stopped", "idle"),
     "unknown": ("answers, but does not say what it does", "unknown"),
 }
+SEVERAL = {
+    "is": "are",
+    "has": "have",
+    "does": "do",
+    "it": "they",
+    "answers": "answer",
+    "answers,": "answer,",
+    "refuses": "refuse",
+    "wants": "want",
+    "offers": "offer",
+}
+"""Words of one engine, and of several."""
 SERVING = ("decoding", "prefilling")
 BUSIEST = (*SERVING, "stalled", "loading", "asleep", "idle", "stopped", "unknown")
 """Phases in the order in which one of them stands for several engines."""
@@ -97,7 +109,11 @@ def _head(scene: Scene) -> tuple[str, str]:
     first = Counter(states.values()).most_common(1)[0][0]
     names = _unique(scene, [target for target in scene.engine_targets if states[target.name] == first])
     words, grade = PHASE_WORDS.get(first, (STATE_WORDS.get(first, first), "unknown"))
-    return f"{listed(names)} {words}{where}", grade
+    return f"{listed(names)} {words if len(names) == 1 else _of_several(words)}{where}", grade
+
+
+def _of_several(words: str) -> str:
+    return " ".join(SEVERAL.get(word, word) for word in words.split(" "))
 
 
 def _nodes(count: int) -> str:

@@ -10,17 +10,19 @@ from typing import Any
 import numpy as np
 
 from dashboard.live import roofline
+from dashboard.live.cache import NOT_OFFERED, offers
 from dashboard.live.cells import Cell, unknown, words
 from dashboard.live.factors import Effect, Factor, factors
 from dashboard.live.fleet import CLOCK, POWER, UTILIZATION, Columns, in_order
 from dashboard.live.prefill import quiet, quiet_text
-from dashboard.live.reasons import reason
+from dashboard.live.reasons import NO_PORT, NO_READING, reason
 from dashboard.live.reference import Reference, slowing
 from dashboard.live.scene import Scene
 from telemetry import formatting
+from telemetry.catalog import network
 from telemetry.catalog import ratios as quotients
 from telemetry.fleet import PEERS_NEEDED, straggler
-from telemetry.model import Unit
+from telemetry.model import Ratio, Unit
 from telemetry.roofline import Weights
 
 NOTABLE = 0.10
@@ -28,6 +30,7 @@ NOTABLE = 0.10
 EXPLAINED = 0.5
 """What follows from others is explained where they make up this share of its effect."""
 BUSY = 0.80
+STILL = "nothing is decoded now"
 MACHINES = ("steps", "step_time", "foreign_prefill")
 """Factors that a slower node or link makes worse: it is the cause, and the factor what shows of it."""
 
@@ -131,8 +134,18 @@ def _row(scene: Scene, one: Compared, most: Compared | None) -> Row:
         "baseline": formatting.text(one.baseline, factor.unit),
         "change": one.change,
         "level": grade,
-        "reason": "" if known else reason(scene, factor.source, otherwise="nothing is decoded now"),
+        "reason": "" if known else _unknown(scene, factor),
     }
+
+
+def _unknown(scene: Scene, factor: Factor) -> str:
+    """Why a factor is not known: as its target says; else because nobody offers it, or nothing is decoded."""
+    otherwise = STILL if scene.quotient(quotients.DECODE_TPS) == 0 else NO_READING
+    if factor.key == "fabric":
+        otherwise = NO_READING if scene.node_rows(network.CAGE_CAPACITY) else NO_PORT
+    elif isinstance(factor.source, Ratio) and not offers(scene, factor.source):
+        otherwise = NOT_OFFERED
+    return reason(scene, factor.source, otherwise=otherwise)
 
 
 def find_straggler(columns: Columns) -> tuple[str, float, str] | None:
@@ -224,4 +237,4 @@ def _fault(scene: Scene, columns: Columns) -> str:
 def _still(scene: Scene) -> Cell:
     """While no token moves there is no speed to explain: what is known instead."""
     now = quiet(scene)
-    return words(quiet_text(now) if now is not None else "nothing is decoded now")
+    return words(quiet_text(now) if now is not None else STILL)

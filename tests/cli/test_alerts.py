@@ -72,14 +72,14 @@ def test_what_people_do(world: World, do: Do) -> None:
             "shows it; no deployment moon is known\n"
         )
         assert do("unsilence", "1")[:2] == (0, "silence 1: over\n")
-        said = "rule power_delivery: changed; alerts rules power_delivery shows it\n"
+        said = "rule power_delivery: taken over; alerts rules power_delivery shows it\n"
         assert do("set", "power_delivery", "for=5s", "$power=25 W", "enabled=true")[:2] == (0, said)
         rows = [line.split(maxsplit=1) for line in do("rules", "power_delivery")[1].splitlines()]
         assert ["for", "changed by people  5s"] in rows
         assert ["$power", "changed by people  25 W"] in rows
         assert do("disable", "gpu_hot")[:2] == (0, "rule gpu_hot: switched off\n")
         assert list(json.loads(do("enable", "gpu_hot", "--json")[1])) == ["command", "applied", "error"]
-        assert do("reset", "power_delivery")[:2] == (0, "rule power_delivery: what people changed is taken back\n")
+        assert do("reset", "power_delivery")[:2] == (0, "rule power_delivery: what people wrote of it is taken back\n")
         assert do("reset", "power_delivery")[2] == "rule power_delivery: nobody has changed it here\n"
     assert {one.id: one.acknowledged_by for one in world.writer.alerts() if one.id in (1, 3)} == {1: "bob", 3: "ann"}
     silence = world.writer.silences()[-3]

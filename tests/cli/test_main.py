@@ -51,6 +51,16 @@ def test_help_of_every_command(command: str, capsys: pytest.CaptureFixture[str])
     assert COMMANDS[command].split()[0] in capsys.readouterr().out
 
 
+def test_help_tells_the_default_of_each_flag_that_has_one(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["run", "--help"])
+    told = " ".join(capsys.readouterr().out.split())
+    assert "--port N Port the web page listens on; 0 takes a free one. (default: 8050; TACHOGRAPH_PORT)" in told
+    assert "links in notifications begin with it. (default: made of host and port; TACHOGRAPH_WEB_URL)" in told
+    assert "--web-url URL" in told
+    assert "(docs/roofline.md). (TACHOGRAPH_ROOFLINE)" in told
+
+
 @pytest.mark.parametrize(
     ("arguments", "status"),
     [(["version"], 141), (["export", "--help"], 0), (["alerts", "check", "empty.toml"], 141)],

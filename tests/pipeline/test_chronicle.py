@@ -244,6 +244,8 @@ def test_what_people_say_of_a_run(stage: Stage, store: Store) -> None:
         ("trim", {"run": 1, "start_ms": 15_000, "end_ms": 15_000}, "nothing of the run would be left"),
         ("annotate", {"run": 1, "at_ms": 21_001, "text": "x"}, "this moment is not in the run"),
         ("pin", {"run": 1, "on": "yes"}, "“on” is 'yes', expected true or false"),
+        ("measured", {"run": 1, "measured": {"concurrency": 4}}, "“concurrency” is 4, expected a text"),
+        ("rename", {"run": 1}, "“name” is missing, expected a text"),
         ("measured", {"run": 1, "measured": {"mood": "x"}}, "“measured” is expected to be an object of"),
     ],
 )

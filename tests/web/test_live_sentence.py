@@ -40,6 +40,41 @@ def test_phases(make_world: MakeWorld, make_web: MakeWeb, code: int, level: str,
     assert (sentence["level"], sentence["text"]) == (level, text)
 
 
+SEVERAL = [
+    (1, "Kimi-K3 and Small are idle on 4 nodes"),
+    (6, "Kimi-K3 and Small have stalled on 4 nodes: requests run, but no token moves"),
+    (0, "Kimi-K3 and Small answer, but do not say what they do on 4 nodes"),
+]
+
+
+@pytest.mark.parametrize(("code", "text"), SEVERAL)
+def test_several_engines_do_what_one_does(make_world: MakeWorld, make_web: MakeWeb, code: int, text: str) -> None:
+    def change(world: World) -> None:
+        world.second("second", "org/Small")
+        for name in (HEAD, "second"):
+            world.set(name, engine.ENGINE_PHASE, constant(code))
+
+    assert told(make_world, make_web, change)["text"] == text
+
+
+@pytest.mark.parametrize(
+    ("state", "text"),
+    [
+        ("stopped", "Kimi-K3 and Small have stopped on 4 nodes"),
+        ("restarting", "Kimi-K3 and Small are restarting on 4 nodes"),
+        ("loading", "Kimi-K3 and Small are loading on 4 nodes"),
+    ],
+)
+def test_several_engines_that_do_not_answer(make_world: MakeWorld, make_web: MakeWeb, state: str, text: str) -> None:
+    def change(world: World) -> None:
+        world.second("second", "org/Small")
+        for name in (HEAD, "second"):
+            world.away(name, 41, 60)
+            world.silence(name, 41, state, "")
+
+    assert told(make_world, make_web, change)["text"].startswith(text)
+
+
 def test_a_node_that_the_settings_name_no_more_is_not_missed(make_world: MakeWorld, make_web: MakeWeb) -> None:
     world = make_world()
     world.silence("spark-03", 20, REMOVED, "the settings do not name it any more")

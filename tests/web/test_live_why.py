@@ -149,6 +149,28 @@ def test_factors_while_nothing_is_decoded(make_world: MakeWorld, make_web: MakeW
     assert rows["step_time"]["reason"] == "nothing is decoded now"
 
 
+def unread(world: World) -> None:
+    for name in ("spark-01", "spark-02", "spark-03", "spark-04"):
+        world.set(name, network.CAGE_CAPACITY, constant(NAN))
+
+
+@pytest.mark.parametrize(
+    ("change", "key", "why"),
+    [
+        (lambda world: world.drop(part(engine.ITL, "sum").name), "step_time", "not offered by this engine"),
+        (lambda world: world.drop(network.CAGE_CAPACITY.name), "fabric", "no fabric port was found"),
+        (lambda world: world.set("spark-01", network.CAGE_CAPACITY, constant(NAN)), "fabric", ""),
+        (lambda world: unread(world), "fabric", "no reading"),
+        (lambda world: world.set(HEAD, engine.DRAFTS, lambda n: 5.0 * n if n < 280 else NAN), "steps", "no reading"),
+    ],
+)
+def test_why_a_factor_is_not_known_while_tokens_move(
+    make_world: MakeWorld, make_web: MakeWeb, change: Callable[[World], None], key: str, why: str
+) -> None:
+    rows, _ = card(make_world, make_web, change)
+    assert (rows[key]["reason"], rows[key]["now"] == "–") == (why, bool(why))
+
+
 def test_foreign_prefill_is_a_share_of_decoding_time(make_world: MakeWorld, make_web: MakeWeb) -> None:
     """Of the last 60 ticks, 15 lie inside a prefill (270 < t < 286) while tokens move at every second one."""
 
