@@ -55,13 +55,14 @@ def _gained(frame: Frame, start_ms: float, end_ms: float) -> float:
 
 
 def estimate_cell(found: Estimate, name: str, unit: Unit) -> Cell:
-    """A percentile; where too little was observed, the mean, which says that it is one."""
+    """A percentile; where too little was observed, or its buckets are not known, the mean, which says that it is one."""
     needed = NEEDED[LEVELS[name]]
     if found.value is None:
         return unknown("nothing was observed (in the window)")
     text, shown_unit = formatting.show(found.value, unit)
     if found.kind == "mean":
-        return [text, f"{shown_unit} mean".strip(), "ok", f"mean of {found.count:g}: {name} needs {needed}"]
+        why = f"{name} needs {needed}" if found.count < needed else "its buckets are not known"
+        return [text, f"{shown_unit} mean".strip(), "ok", f"mean of {found.count:g}: {why}"]
     return [text if found.relation == "=" else f"{found.relation} {text}", shown_unit, "ok", ""]
 
 

@@ -168,6 +168,20 @@ def test_percentiles_need_observations(
     assert cells["ttft.window"][0] == window
 
 
+def test_without_buckets_the_mean_of_many_says_so(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    """A page that has only sum and count, or whose buckets contradict each other."""
+    world = make_world()
+    for series in list(world.series[HEAD]):
+        if series.metric == part(engine.TTFT, "bucket").name:
+            del world.series[HEAD][series]
+        elif series.metric.startswith(engine.TTFT.name):
+            world.series[HEAD][series] = rising(0.8 if series.metric.endswith("_sum") else 0.2)
+    world.run(0, 300)
+    cells = make_web(world).step()["cells"]
+    assert cells["ttft.p50"] == ["4.0", "s mean", "ok", "mean of 60: its buckets are not known"]
+    assert cells["ttft.p95"] == ["4.0", "s mean", "ok", "mean of 60: its buckets are not known"]
+
+
 def test_percentiles_outside_the_edges(make_world: MakeWorld, make_web: MakeWeb) -> None:
     world = make_world()
     for series in list(world.series[HEAD]):
