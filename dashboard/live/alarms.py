@@ -32,6 +32,10 @@ class Alarms:
             self.stamp = stamp
         return causes(self.firing, self.silences, now_ms)
 
+    def silenced(self, now_ms: int) -> int:
+        """How many causes of those that `at` has read fire for more than information and are silenced."""
+        return len(quiet(self.firing, self.silences, now_ms))
+
 
 def causes(firing: Sequence[Alert], silences: Sequence[Silence], now_ms: int) -> tuple[Alert, ...]:
     """Alerts that nobody silenced and that no other such one explains, the gravest first: each as grave as the gravest
@@ -40,6 +44,14 @@ def causes(firing: Sequence[Alert], silences: Sequence[Silence], now_ms: int) ->
     told = [alert for alert in firing if alert.id in numbers]
     found = [_with_effects(alert, told) for alert in told if alert.cause not in numbers]
     return tuple(sorted(found, key=lambda alert: (-LEVELS.index(level_of(alert)), alert.began_ms, alert.id)))
+
+
+def quiet(firing: Sequence[Alert], silences: Sequence[Silence], now_ms: int) -> tuple[Alert, ...]:
+    """Causes that fire for more than information and that somebody silenced; what follows from one is not counted."""
+    numbers, fires = speaking(firing, silences, now_ms), {alert.id for alert in firing}
+    return tuple(
+        alert for alert in firing if alert.id not in numbers and alert.cause not in fires and level_of(alert) != "ok"
+    )
 
 
 def _with_effects(alert: Alert, told: Sequence[Alert]) -> Alert:

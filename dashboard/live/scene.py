@@ -94,7 +94,7 @@ class Scene:
     commit_ms: when the newest commit was made. absences: those that last.
     nodes: node metrics (and output tokens) of the last NODE_MS at least; engines: engine metrics and recorded series of
     SHOWN_MS + LEAD_MS; latency: parts of the latency histograms over an hour, None where it was not asked for.
-    alerts: causes that fire and that nobody silenced.
+    alerts: causes that fire and that nobody silenced. silenced: how many others fire that somebody did silence.
     episodes: finished prefills of the shown time. models: what each engine target serves.
     gpus: names of each node's GPUs, where they were asked for.
     kept: results that several cards need, by name.
@@ -112,6 +112,7 @@ class Scene:
     models: Mapping[str, str] = field(default_factory=dict)
     gpus: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     alerts: tuple[Alert, ...] = ()
+    silenced: int = 0
     kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -249,6 +250,8 @@ def gather(
     sources = [row.name for row in targets if row.kind == "engine"]
     recorded = [name for name in tail.targets() if name.startswith(cluster.DEPLOYMENT_PREFIX)]
     start = tick - SHOWN_MS
+    alarms = alarms or Alarms()
+    speaking = alarms.at(store, now_ms)
     return Scene(
         tick=tick,
         now_ms=now_ms,
@@ -265,7 +268,8 @@ def gather(
         latency=_latency(tail, tick, sources) if latency else None,
         episodes=tuple(episode for name in recorded for episode in _episodes(store, name, start, tick)),
         models=(models or Models()).at(store, now_ms),
-        alerts=(alarms or Alarms()).at(store, now_ms),
+        alerts=speaking,
+        silenced=alarms.silenced(now_ms),
         gpus=gpus or {},
     )
 

@@ -143,7 +143,7 @@ def sentence(scene: Scene, problems: list[Problem] | None = None) -> Sentence:
     head, grade = _head(scene)
     extra = _extra(scene)
     if not found:
-        return Sentence(grade, head + extra)
+        return Sentence(worst([grade, "idle"]) if scene.silenced else grade, head + _silenced(scene.silenced) + extra)
     level = worst([grade, found[0].level])
     if found[0].text == STALLED and grade == "critical":
         text = _stalled(head, found, scene)
@@ -186,6 +186,11 @@ def _more(found: list[Problem], alike: set[str], scene: Scene) -> str:
     if others and others <= {alert.owner for alert in scene.alerts}:
         return _alerts(len(others))
     return f" · {len(others)} more" if others else ""
+
+
+def _silenced(count: int) -> str:
+    """That something fires of which nobody wants to hear: not green, and no alarm."""
+    return "" if not count else "; 1 alert fires, silenced" if count == 1 else f"; {count} alerts fire, all silenced"
 
 
 def _alerts(count: int) -> str:

@@ -166,7 +166,29 @@ def test_silenced_alerts_are_neither_said_nor_counted(
 ) -> None:
     message = make_web(at_60(make_world, HOT, silences=(silence(start, end),))).step()
     assert message["alerts"]["causes"] == causes
-    assert (level_and_text(message) == WELL) == (causes == 0)
+    hushed = ("idle", "Serving Kimi-K3 on 4 nodes; 1 alert fires, silenced", None)
+    assert (level_and_text(message) == hushed) == (causes == 0)
+
+
+NIC = replace(HOT, id=2, rule="nic_hot", key=("spark-01", "0"), title="NIC hot", severity="critical")
+
+
+@pytest.mark.parametrize(
+    ("others", "nodes", "told"),
+    [
+        ([NIC], ("spark-02", "spark-01"), ("idle", "; 2 alerts fire, all silenced")),
+        ([replace(NIC, severity="info")], ("spark-02", "spark-01"), ("idle", "; 1 alert fires, silenced")),
+        ([replace(NIC, cause=HOT.id)], ("spark-02", "spark-01"), ("idle", "; 1 alert fires, silenced")),
+        ([replace(NIC, cause=77)], ("spark-02", "spark-01"), ("idle", "; 2 alerts fire, all silenced")),
+        ([replace(NIC, severity="info")], ("spark-01",), ("warning", "; spark-02: GPU hot, for 1 min")),
+    ],
+)
+def test_where_all_that_fires_is_silenced_the_sentence_says_so(
+    make_world: MakeWorld, make_web: MakeWeb, others: list[Alert], nodes: tuple[str, ...], told: tuple[str, str]
+) -> None:
+    quiet = tuple(Silence(number, tick(0), tick(500), node=node) for number, node in enumerate(nodes, 1))
+    level, text, _ = level_and_text(make_web(at_60(make_world, HOT, *others, silences=quiet)).step())
+    assert (level, text) == (told[0], "Serving Kimi-K3 on 4 nodes" + told[1])
 
 
 def hot_world(make_world: MakeWorld, celsius: float, *found: Alert) -> World:
