@@ -141,13 +141,16 @@ def _hears(channel: Channel, alert: Alert) -> bool:
 
 
 def _word(channel: Channel, alert: Alert, told: Told | None, held: bool, now_ms: int) -> Word | None:
-    """What is due on one alert. held: the limit of messages in an hour has kept something of it back."""
-    if alert.silenced or not _hears(channel, alert):
+    """What is due on one alert. held: the limit of messages in an hour has kept something of it back.
+
+    Whoever heard of the begin hears of the end, even if channel or rule say by now that it is told elsewhere.
+    """
+    if alert.silenced or not channel.enabled:
         return None
     if alert.over_ms is not None:
         ended = told.word is not Word.RESOLVED and channel.resolved if told is not None else held
         return Word.RESOLVED if ended else None
-    if alert.caused or not alert.known:
+    if alert.caused or not alert.known or not _hears(channel, alert):
         return None
     if told is None or told.word is Word.RESOLVED:
         return Word.FIRING

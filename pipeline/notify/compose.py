@@ -21,7 +21,7 @@ from telemetry import formatting
 VERSION = 1
 """Of the JSON; it rises when something that was there is gone, or means another thing."""
 LONGEST_TITLE = 160
-LONGEST_LINE = 600
+LONGEST_LINE = 500
 ALERT_PAGE, ALERTS_PAGE, RULE_PAGE = "/alerts/{}", "/alerts", "/alerts#rule-{}"
 TEST = "This is a test: nobody has to do anything. What fires is told here."
 ORDER = {Word.FIRING: 0, Word.STILL: 1, Word.RESOLVED: 2}

@@ -13,7 +13,7 @@ from alerts.notices import Channel
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """A kind of destination. most: characters of a message."""
+    """A kind of destination. most: characters of a message beside its title."""
 
     what: str
     most: int
@@ -22,7 +22,7 @@ class Scheme:
 SCHEMES = {
     "ntfy": Scheme("ntfy", 3_500),
     "ntfys": Scheme("ntfy", 3_500),
-    "discord": Scheme("Discord", 1_900),
+    "discord": Scheme("Discord", 1_800),
     "slack": Scheme("Slack", 3_000),
     "tgram": Scheme("Telegram", 3_800),
     "mailto": Scheme("e-mail", 100_000),

@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from alerts.rule import Rule
@@ -102,13 +102,9 @@ def _deliver(config: NotifyConfig, store: Store, stop: threading.Event) -> None:
         (EVERY_S, _watching(config, store, rules, transport)),
         (TIDY_EVERY_S, lambda: sender.tidy(_now_ms())),
     ]
-    due = [0.0] * len(jobs)
-    problem = ""
+    at_it = Jobs(jobs, time.monotonic)
     while not stop.is_set():
-        for place, (every_s, job) in enumerate(jobs):
-            if time.monotonic() >= due[place]:
-                problem = _tried(job, problem)
-                due[place] = time.monotonic() + every_s
+        at_it.step()
         stop.wait(EVERY_S)
     sender.finish(GRACE_S)
 
@@ -134,6 +130,22 @@ def _watching(
         direct.step(last[0].rules, time.monotonic())
 
     return step if config.destinations else lambda: None
+
+
+class Jobs:
+    """What is done every so many seconds, and what was wrong with the store at each the last time. clock: seconds."""
+
+    def __init__(self, jobs: Sequence[tuple[float, Callable[[], object]]], clock: Callable[[], float]) -> None:
+        self._jobs, self._clock = jobs, clock
+        self._due = [0.0] * len(jobs)
+        self._problems = [""] * len(jobs)
+
+    def step(self) -> None:
+        """Do what is due. StoreGone."""
+        for place, (every_s, job) in enumerate(self._jobs):
+            if self._clock() >= self._due[place]:
+                self._problems[place] = _tried(job, self._problems[place])
+                self._due[place] = self._clock() + every_s
 
 
 def _tried(job: Callable[[], object], problem: str) -> str:

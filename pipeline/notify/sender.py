@@ -172,7 +172,7 @@ class Sender:
 
     def _say_what_came(self, channel: str) -> int:
         """Bring to the store what it has not got yet of a channel; how much that was."""
-        found = [(identity, one) for identity, one in self._unsaid.items() if one.channel == channel]
+        found = [(identity, one) for identity, one in [*self._unsaid.items()] if one.channel == channel]
         for identity, one in found:
             self.store.settle_notice(identity, one.state, one.error, one.next_ms)
             del self._unsaid[identity]

@@ -76,7 +76,7 @@ class Watch:
         view = _view(max(now_s - self._since_s - seen.interval_s, 0.0), tick)
         for turn in self._book.read(rules.values(), view):
             self._turn(list(seen.rules).index(turn.rule), rules[turn.rule], turn, view)
-        return self._told(rules, seen.silences, tick) if self._alerts else []
+        return self._told(rules, seen.silences, tick)
 
     def _tick(self, now_s: float, now_ms: int) -> int:
         """Now, by the machine's clock as it was when this began to be counted: it may be set meanwhile."""

@@ -107,6 +107,20 @@ def test_after_a_maintenance_only_what_is_newly_wrong_and_what_recovered() -> No
     assert words(notice) == [(2, "resolved"), (3, "firing")]
 
 
+@pytest.mark.parametrize(
+    ("channel", "rule"), [(replace(OPS, least=Severity.CRITICAL), ()), (OPS, ("night",)), (OPS, ("ops",))]
+)
+def test_the_end_is_told_to_whoever_heard_the_begin(channel: Channel, rule: tuple[str, ...]) -> None:
+    """Whatever the channel or the rule says by now: nobody is left with a fault that is over."""
+    alert = Alert(7, Severity.WARNING, 0, over_ms=2000, channels=rule)
+    notice, memory = due(channel, [alert], Memory({7: Told(Word.FIRING, 0)}), 2000)
+    assert words(notice) == [(7, "resolved")]
+    assert owed(channel, memory) == set()
+    assert due(replace(channel, enabled=False), [alert], Memory({7: Told(Word.FIRING, 0)}), 2000)[0] is None
+    unheard = due(channel, [alert], Memory(), 2000)[0]
+    assert unheard is None
+
+
 def test_a_channel_that_wants_no_ends() -> None:
     memory = Memory({7: Told(Word.FIRING, 0)})
     assert due(replace(OPS, resolved=False), [replace(HOT, over_ms=2000)], memory, 3000)[0] is None

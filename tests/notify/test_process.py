@@ -17,7 +17,7 @@ from alerts.notices import Channel
 from alerts.outbox import State
 from pipeline.notify.destination import Destination
 from pipeline.notify.errors import UndeliveredError
-from pipeline.notify.process import Heart, _tried
+from pipeline.notify.process import Heart, Jobs, _tried
 from storage.errors import StoreBusy, StoreGone
 from storage.records import Batch
 from storage.store import Store, open_store
@@ -187,6 +187,19 @@ def test_what_is_wrong_with_the_store_is_told_once(caplog: pytest.LogCaptureFixt
     assert _tried(lambda: None, problem) == ""
     with pytest.raises(StoreGone):
         _tried(gone, "")
+
+
+def test_a_job_that_goes_well_does_not_make_the_trouble_of_another_new(caplog: pytest.LogCaptureFixture) -> None:
+    def busy() -> None:
+        raise StoreBusy("the store is busy")
+
+    now, done = [0.0], list[float]()
+    jobs = Jobs([(1.0, busy), (1.0, lambda: None), (10.0, lambda: done.append(now[0]))], lambda: now[0])
+    for second in range(21):
+        now[0] = float(second)
+        jobs.step()
+    assert caplog.messages == ["messages wait: the store is busy"]
+    assert done == [0.0, 10.0, 20.0]
 
 
 def test_a_heart_that_is_not_heard_says_so_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -23,6 +23,7 @@ from alerts.outbox import (
 )
 from alerts.record import Alert, Silence
 from pipeline.notify.compose import Context, labels, message, title
+from pipeline.notify.destination import SCHEMES
 from pipeline.notify.teller import Seen, Teller, as_told
 from tests.notify.stage import RULES
 from tests.notify.test_transport import HOT
@@ -218,6 +219,21 @@ def test_a_long_message_says_how_much_is_left_out() -> None:
     assert paragraphs[-1] == f"… and {40 - len(paragraphs) + 1} more: http://hub:8050/alerts"
     assert len(paragraphs) > 5
     assert len(found.payload["alerts"]) == 40
+
+
+def test_no_message_is_longer_than_discord_takes() -> None:
+    """2,000 characters, its title and the end of its line among them, or it would be refused for a day."""
+    text = "w" * 600
+    alerts = {
+        number: replace(HOT, id=number, title=text, message=text, key=(text[:200], str(number))) for number in range(1, 5)
+    }
+    rules = {HOT.rule: replace(RULES[HOT.rule], runbook=f"https://{text}")}
+    wanted = Outgoing("x", "ops", NOW, tuple((number, Word.FIRING) for number in alerts))
+    found = message(wanted, alerts, Context("http://hub:8050/", rules), SCHEMES["discord"].most)
+    assert found is not None
+    assert len(found.body) > 1_500
+    assert len(found.title) + 2 + len(found.body) <= 2_000
+    assert found.body.endswith("http://hub:8050/alerts/1")
 
 
 def test_paragraphs() -> None:

@@ -143,6 +143,25 @@ def test_a_rule_that_is_switched_off_meanwhile_is_forgotten() -> None:
     assert hub.told == [(13, "ops", "firing")]
 
 
+def test_a_channel_that_wants_no_ends_hears_of_the_next_silence() -> None:
+    hub = Hub(replace(CHANNEL, resolved=False))
+    for _ in range(2):
+        hub.go(20, commits=False)
+        hub.go(20, commits=True)
+    assert hub.told == [(13, "ops", "firing"), (52, "ops", "firing")]
+
+
+def test_a_rule_that_is_switched_on_again_tells_of_the_next_silence() -> None:
+    hub = Hub(CHANNEL)
+    hub.go(20, commits=False)
+    hub.rules = book(enabled=False)
+    hub.go(5, commits=True)
+    hub.rules = book()
+    hub.go(1, commits=True)
+    hub.go(20, commits=False)
+    assert hub.told == [(13, "ops", "firing"), (38, "ops", "firing")]
+
+
 def test_the_collector_tells_nobody_of_it() -> None:
     """It may find out itself that it could not write, afterwards: then it was told already."""
     alert = Alert(1, "collector_silent", "", "cluster", (), "critical", "", NOW_MS, NOW_MS, "it hangs")
