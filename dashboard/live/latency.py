@@ -55,7 +55,7 @@ def _gained(frame: Frame, start_ms: float, end_ms: float) -> float:
 
 
 def estimate_cell(found: Estimate, name: str, unit: Unit) -> Cell:
-    """A percentile; where too little was observed, or its buckets are not known, the mean, which says that it is one."""
+    """A percentile; where too little was observed, or its buckets are not known, the mean, which says so."""
     needed = NEEDED[LEVELS[name]]
     if found.value is None:
         return unknown("nothing was observed (in the window)")
