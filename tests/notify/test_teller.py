@@ -225,7 +225,8 @@ def test_no_message_is_longer_than_discord_takes() -> None:
     """2,000 characters, its title and the end of its line among them, or it would be refused for a day."""
     text = "w" * 600
     alerts = {
-        number: replace(HOT, id=number, title=text, message=text, key=(text[:200], str(number))) for number in range(1, 5)
+        number: replace(HOT, id=number, title=text, message=text, key=(text[:200], str(number)))
+        for number in range(1, 5)
     }
     rules = {HOT.rule: replace(RULES[HOT.rule], runbook=f"https://{text}")}
     wanted = Outgoing("x", "ops", NOW, tuple((number, Word.FIRING) for number in alerts))
