@@ -26,6 +26,8 @@ def make_store_directory(store: str) -> None:
     scheme, _, path = store.partition(":///")
     if scheme != "sqlite":
         return
+    if Path(path).is_dir():
+        raise SettingsError([f"store: {store!r} is wrong, expected a file: this is a directory"])
     try:
         Path(path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:

@@ -117,6 +117,15 @@ def test_a_mean_that_leaves_a_gap_out_has_a_mark(make_site: MakeSite, open_page:
     mean = page.locator(".ag-center-cols-container [row-index='1'] [col-id='speed.decode_mean'] span")
     expect(mean.last).to_have_text("20.0\u00a0tok/s\u00a0∗")
     expect(mean.last).to_have_attribute("title", re.compile("^Nobody looked, or the engine restarted, while 220"))
+    cell = page.locator(".ag-center-cols-container [row-index='1'] [col-id='speed.decode_mean']")
+    inside = """(cell) => {
+      const [own, number] = [cell, [...cell.querySelectorAll("span")].at(-1)].map((one) => one.getBoundingClientRect());
+      return [number.left >= own.left, number.right <= own.right];
+    }"""
+    assert cell.evaluate(inside) == [True, True]
+    # Where it has too little room its first digit stands all the same.
+    cell.evaluate("(cell) => { cell.style.width = '60px'; }")
+    assert cell.evaluate(inside) == [True, False]
     other = page.locator(".ag-center-cols-container [row-index='0'] [col-id='speed.decode_mean'] span")
     expect(other.last).to_have_text("20.0\u00a0tok/s")
 

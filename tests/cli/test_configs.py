@@ -75,3 +75,5 @@ def test_the_store_gets_its_directory(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(SettingsError, match=r"store: .* is wrong, expected a place that can be written"):
         configs.make_store_directory(f"sqlite:///{tmp_path}/file/b/t.db")
+    with pytest.raises(SettingsError, match=r"store: .*/state/a' is wrong, expected a file: this is a directory"):
+        configs.make_store_directory(f"sqlite:///{tmp_path}/state/a")

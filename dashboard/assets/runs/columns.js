@@ -5,8 +5,8 @@ import { instantText } from "../explore/time.js";
 
 // What runs that came from outside are called: by the beginning of their deployment, which none of ours has.
 const ORIGINS = [["benchmark:", "benchmark"], ["foreign:", "imported"]];
-// Pixels of columns of numbers whose values are short: all of them fit into a window of 1,440.
-const WIDTHS = { "phases.running_mean": 80, "requests.finished": 84, "nodes.took_part": 70, "requests.output": 94 };
+// Pixels of columns of numbers: all of them fit into a window of 1,440. A mean may have a mark.
+const MARKED = 104, WIDTHS = { "phases.running_mean": 80, "requests.finished": 84, "nodes.took_part": 70, "requests.output": 94 };
 const SPARK = { width: 96, height: 24 }, SVG = "http://www.w3.org/2000/svg";
 
 // The grid's own kind of cell: React would not take a node of ours.
@@ -130,7 +130,7 @@ export function columns({ numbers, against, load, course: told, touched: [mean, 
     valueGetter: ({ data }) => data[path] ?? null,
     valueFormatter: ({ value }) => bare(value, unit),
     ...(path === mean ? { cellRenderer: touchedCell(unit, left, why) } : {}),
-    width: WIDTHS[path] ?? 88,
+    width: path === mean ? MARKED : WIDTHS[path] ?? 88,
     ...number,
   }));
   const small = innerWidth <= 900;
@@ -157,6 +157,6 @@ export function columns({ numbers, against, load, course: told, touched: [mean, 
     ...number,
   };
   const model = { headerName: "Model", colId: "model", valueGetter: ({ data }) => modelOf(data), filter: "agTextColumnFilter", width: 112 };
-  const began = { headerName: "Began", colId: "start", valueGetter: ({ data }) => data.start, valueFormatter: ({ value }) => instant(value), sort: "desc", width: 112 };
+  const began = { headerName: "Began", colId: "start", valueGetter: ({ data }) => data.start, valueFormatter: ({ value }) => instant(value), sort: "desc", width: 104 };
   return small ? [name, shown[0], line, began, apart, ...shown.slice(1), model] : [name, began, line, shown[0], apart, ...shown.slice(1), model];
 }
