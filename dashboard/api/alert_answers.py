@@ -52,12 +52,12 @@ def listed(sources: Sources, file: Tables, given: Mapping[str, str]) -> dict[str
         end_ms=instants["end"],
         limit=MOST if given.get("text") else limit,
     )
-    every = [
-        alert
+    every = {  # by number: one may end between the two looks
+        alert.id: alert
         for goes_on in ((True, False) if wanted.firing is None else (wanted.firing,))
         for alert in sources.store.alerts(replace(wanted, firing=goes_on))
-    ]
-    found = _matching(every, given.get("text", ""))[:limit]
+    }
+    found = _matching([*every.values()], given.get("text", ""))[:limit]
     beside = _beside(sources, file)
     return {
         "alerts": [alert_json(alert, beside) for alert in found],

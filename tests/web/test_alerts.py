@@ -10,11 +10,12 @@ import pytest
 
 from alerts.machine import Phase, Standing
 from alerts.notices import Channel
-from alerts.record import RuleState, standings_json
+from alerts.record import Alert, RuleState, standings_json
 from alerts.rule import Severity
 from dashboard.api import alert_answers
 from dashboard.api.awaited import SILENT as SILENT_COLLECTOR
 from pipeline.notify.destination import Shown
+from storage.alerts import AlertFilter
 from storage.records import Batch
 from tests.web.alert_world import FAR, HOT, OVER, SILENT, SLOW, collecting, raise_alerts
 from tests.web.conftest import MakeWeb, MakeWorld, Web
@@ -66,6 +67,24 @@ def test_what_fires_stands_first_each_with_its_state(web: Web) -> None:
             "fires_after_ms": 60_000,
         }
     ]
+
+
+def test_an_alert_that_ends_while_it_is_listed_stands_there_once(
+    web: Web, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = web.process.sources.store
+    look = store.alerts
+
+    def looked(wanted: AlertFilter | None = None) -> list[Alert]:
+        found = look(wanted)
+        over = replace(SILENT, ended_ms=tick(60), ended="it is well again", revision=SILENT.revision + 1)
+        world.writer.commit(Batch(alerts=[over]), world.now)
+        return found
+
+    monkeypatch.setattr(store, "alerts", looked)
+    found = web.get("alerts")
+    assert sorted(numbers(found)) == [1, 2, 3, 4, 5]
+    assert next(one["state"] for one in found["alerts"] if one["id"] == SILENT.id) == "resolved"
 
 
 def test_alerts_as_alertmanager_has_them(web: Web) -> None:
