@@ -254,19 +254,19 @@ def test_signals_are_passed_on(world: World, capfd: pytest.CaptureFixture[str]) 
     text = (
         "import os, signal, sys, threading\n"
         "signal.signal(signal.SIGTERM, lambda *_: sys.exit(5))\n"
-        "open('ready', 'w').close(); threading.Event().wait(30)"
+        "open('ready', 'w').close(); threading.Event().wait(90)"
     )
     root = str(Path(bench.__file__).parents[1])
     ours = f"carried_out([sys.executable, '-c', {text!r}])"
     code = f"import sys; sys.path.insert(0, {root!r})\nfrom cli.bench import carried_out\nsys.exit({ours})"
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.DEVNULL) as child:
         tries = threading.Event()
-        for _ in range(600):
+        for _ in range(1200):
             if Path("ready").exists():
                 break
             tries.wait(0.05)
         child.send_signal(signal.SIGTERM)
-        assert child.wait(30) == 5
+        assert child.wait(60) == 5
 
 
 def test_a_command_that_a_signal_ended(world: World) -> None:

@@ -78,7 +78,7 @@ def started(arguments: list[str], environment: Mapping[str, str], patience_s: fl
 
 def get(url: str, opener: urllib.request.OpenerDirector | None = None) -> tuple[int, bytes]:
     try:
-        with (opener or urllib.request.build_opener()).open(url, timeout=20) as answer:
+        with (opener or urllib.request.build_opener()).open(url, timeout=60) as answer:
             return answer.status, answer.read()
     except urllib.error.HTTPError as error:
         with error:

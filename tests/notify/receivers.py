@@ -56,7 +56,7 @@ def hook(*, secure: bool = False) -> Iterator[Hook]:
             found.got.append((self.path, dict(self.headers), body))
             found.heard.set()
             if found.hold is not None:
-                found.hold.wait(10)
+                found.hold.wait(60)
             self.send_response(found.status)
             if found.location:
                 self.send_header("Location", found.location)

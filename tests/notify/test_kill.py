@@ -52,7 +52,7 @@ def story(path: Path, kills: int, seed: int) -> None:
             running[role] = start(role, path, start_ms, receiver)
         kill(running["collector"])
         store = open_store(str(path), writer=False, now_ms=0)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while store.outgoing(state=State.WAITING) and time.monotonic() < deadline:
             time.sleep(0.05)
         kill(running["sender"])

@@ -9,6 +9,7 @@ import socket
 import ssl
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -31,11 +32,11 @@ def test_an_answer_that_drips_has_failed_in_time(scheme: str) -> None:
         began = time.monotonic()
         with pytest.raises(UndeliveredError, match=r"^no answer within 0\.3 s$"):
             transport.deliver(to(f"{scheme}://127.0.0.1:{port}/topic"), hot())
-        assert time.monotonic() - began < 3
-        before = threading.active_count()
+        assert time.monotonic() - began < 20, "it would drip for ever"
+        before = _under_way()
         with pytest.raises(UndeliveredError, match=r"^an attempt before hangs still: "):
             transport.deliver(to(f"{scheme}://127.0.0.1:{port}/topic"), hot())
-        assert threading.active_count() <= before
+        assert _under_way() <= before
     _until_quiet()
 
 
@@ -45,9 +46,10 @@ def test_a_webhook_that_drips_is_hung_up_on() -> None:
 
 
 def test_a_heart_beats_on_after_one_that_hung() -> None:
-    transport = Transport(deadline_s=0.2)
+    transport = Transport()
+    hasty = replace(transport, deadline_s=0.2)
     with dripper() as port, pytest.raises(UndeliveredError, match=r"^no answer within 0\.2 s$"):
-        transport.heartbeat(f"http://127.0.0.1:{port}/{PASSWORD}", private=False)
+        hasty.heartbeat(f"http://127.0.0.1:{port}/{PASSWORD}", private=False)
     _until_quiet()
     with hook() as receiver:
         assert transport.heartbeat(receiver.url("http"), private=False) == "HTTP 200 OK"
@@ -60,17 +62,17 @@ def test_a_channel_goes_on_after_its_attempt_has_ended_and_others_meanwhile() ->
     patience, hold = Patience(), threading.Event()
 
     def hang() -> str:
-        hold.wait(10)
+        hold.wait(60)
         return "late"
 
     with pytest.raises(UndeliveredError, match=r"^no answer within 0\.05 s$"):
         patience.attempt("ops", hang, 0.05)
     with pytest.raises(UndeliveredError, match=r"^an attempt before hangs still: "):
-        patience.attempt("ops", lambda: "taken", 5)
-    assert patience.attempt("night", lambda: "taken", 5) == "taken"
+        patience.attempt("ops", lambda: "taken", 60)
+    assert patience.attempt("night", lambda: "taken", 60) == "taken"
     hold.set()
     _until_quiet()
-    assert patience.attempt("ops", lambda: "taken", 5) == "taken"
+    assert patience.attempt("ops", lambda: "taken", 60) == "taken"
 
 
 def test_what_an_attempt_raises_is_raised() -> None:
@@ -78,7 +80,7 @@ def test_what_an_attempt_raises_is_raised() -> None:
         raise UndeliveredError("HTTP 500")
 
     with pytest.raises(UndeliveredError, match=r"^HTTP 500$"):
-        Patience().attempt("ops", wrong, 5)
+        Patience().attempt("ops", wrong, 60)
 
 
 @pytest.mark.parametrize(
@@ -138,9 +140,16 @@ def test_a_log_is_told_in_our_words(line: str, told: str) -> None:
     assert reasons.of_log([line]) == told
 
 
+def _attempts() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name.endswith("-attempt")]
+
+
+def _under_way() -> int:
+    return len(_attempts())
+
+
 def _until_quiet() -> None:
     """Wait until no attempt is under way."""
-    for thread in threading.enumerate():
-        if thread.name.endswith("-attempt"):
-            thread.join(20)
-            assert not thread.is_alive()
+    for thread in _attempts():
+        thread.join(60)
+        assert not thread.is_alive()

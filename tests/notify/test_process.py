@@ -26,6 +26,8 @@ from tests.notify.stage import START_MS, Watch
 
 ROOT = Path(__file__).parent.parent.parent
 SECRET = "hunter22-s3cr3t"
+PATIENCE_S = 60.0
+"""A busy machine takes long to start a process."""
 
 
 def command(where: Path, *arguments: str) -> subprocess.Popen[str]:
@@ -42,12 +44,12 @@ def notifier(where: Path) -> Iterator[tuple[subprocess.Popen[str], list[str]]]:
         yield process, wrote
     finally:
         process.send_signal(signal.SIGTERM)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=PATIENCE_S)
         wrote += [out, err]
 
 
 def wait(store: Store, identity: str) -> tuple[State, str]:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         found = store.notice(identity)
         if found is not None and found.state is not State.WAITING:
@@ -73,7 +75,7 @@ def test_what_was_decided_is_delivered_and_no_secret_is_written(tmp_path: Path) 
         watch.decide(watch.fire(1, "spark-01"))
         receiver.answer = f"welcome {SECRET}".encode()
         with notifier(tmp_path) as (process, wrote):
-            assert receiver.heard.wait(30)
+            assert receiver.heard.wait(PATIENCE_S)
             first = watch.store.outgoing()[0].id
             assert wait(watch.store, first) == (State.SENT, "")
             receiver.status = 500
@@ -100,7 +102,7 @@ def test_what_was_decided_is_delivered_and_no_secret_is_written(tmp_path: Path) 
 def test_what_cannot_be_used_is_refused(tmp_path: Path, table: str, sentence: str) -> None:
     (tmp_path / "tachograph.toml").write_text(f'store = "{tmp_path / "s.db"}"\n[channels.ops]\n{table}\n')
     process = command(tmp_path, "notify")
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 2
     assert sentence in err
     assert "hunter22" not in err
@@ -111,18 +113,18 @@ def test_a_test_from_the_command_line(tmp_path: Path) -> None:
         receiver.answer = f"thanks {SECRET}".encode()
         configure(tmp_path, receiver)
         done = command(tmp_path, "alerts", "test-channel", "ops")
-        out, err = done.communicate(timeout=30)
+        out, err = done.communicate(timeout=PATIENCE_S)
         assert (done.returncode, out, err) == (0, "ops (json://…) took it: HTTP 200 OK\n", "")
         assert receiver.bodies()[0]["test"] is True
         receiver.status = 403
         done = command(tmp_path, "alerts", "test-channel", "ops")
-        out, err = done.communicate(timeout=30)
+        out, err = done.communicate(timeout=PATIENCE_S)
         assert (done.returncode, out, err) == (1, "", "ops (json://…) did not take it: HTTP 403 Forbidden\n")
         done = command(tmp_path, "alerts", "test-channel", "nobody")
-        _, err = done.communicate(timeout=30)
+        _, err = done.communicate(timeout=PATIENCE_S)
         assert (done.returncode, err) == (2, "there is no channel nobody: ops\n")
         done = command(tmp_path, "alerts", "channels")
-        out, _ = done.communicate(timeout=30)
+        out, _ = done.communicate(timeout=PATIENCE_S)
         assert (done.returncode, out) == (0, "ops: json://…, from warning, on\n")
 
 
@@ -164,7 +166,7 @@ def test_a_heartbeat_over_http_stops_with_the_collector(tmp_path: Path) -> None:
         )
         with notifier(tmp_path) as (_, wrote):
             store = open_store(str(tmp_path / "store.db"), writer=True, now_ms=START_MS)
-            deadline = time.monotonic() + 30
+            deadline = time.monotonic() + PATIENCE_S
             while not receiver.heard.is_set() and time.monotonic() < deadline:
                 store.commit(Batch(), START_MS)
                 receiver.heard.wait(0.2)

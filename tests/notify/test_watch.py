@@ -249,7 +249,7 @@ def test_that_it_is_over_is_told_to_who_is_just_being_told(receiver: Hook) -> No
     receiver.hold = threading.Event()
     direct.add(dues(receiver, 20, commits=False, hub=hub))
     direct.step(hub.rules, 0)
-    assert receiver.heard.wait(10)
+    assert receiver.heard.wait(30)
     direct.add(dues(receiver, 20, commits=True, hub=hub))
     receiver.hold.set()
     direct.finish(10)

@@ -41,7 +41,7 @@ class Stage:
         if where != "/metrics":
             return 404, b""
         if self.hold is not None:
-            self.hold.wait(5)
+            self.hold.wait(60)
         self.bench.clock.now_s += self.slow_s
         return (self.status, self.body) if self.content_type is None else (self.status, self.body, self.content_type)
 

@@ -75,7 +75,7 @@ def stopped_for(found: Scene, seconds: float, asked: str) -> None:
             stopped.set()
 
     target.after = hold
-    assert stopped.wait(30)
+    assert stopped.wait(60)
     time.sleep(seconds)
     found.signal(signal.SIGCONT)
     found.engine.wait_for_more(2)

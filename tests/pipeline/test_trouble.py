@@ -74,7 +74,7 @@ def test_a_locked_store_costs_no_tick_and_no_sample(stage: Stage, store: Store) 
             stage.says(100 + second)
             stage.body += f'vllm:num_requests_waiting{{engine="{second}",model_name="org/m"}} 1\n'.encode()
             await stage.tick(second)
-        assert time.monotonic() - began < 2.0, "the ticks did not wait for the store"
+        assert time.monotonic() - began < 6.0, "four ticks that waited for the store would take two seconds each"
         lock.execute("ROLLBACK")
 
     stage.play(story)
@@ -182,9 +182,9 @@ def test_a_store_that_cannot_be_used_ends_the_collector_for_good(
     with serving(answer) as url:
         process = subprocess.Popen([sys.executable, "-c", COLLECT.format(path=str(path), url=url)], cwd=ROOT)
         if content is None:
-            assert asked.wait(30)
+            assert asked.wait(60)
             process.terminate()
-        assert process.wait(30) == code
+        assert process.wait(60) == code
 
 
 def test_a_write_that_succeeds_in_part_is_a_commit(stage: Stage, store: Store) -> None:

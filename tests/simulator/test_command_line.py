@@ -22,11 +22,11 @@ def test_it_prints_its_addresses_serves_and_stops(tmp_path: Path) -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT) as process:
         assert process.stdout is not None
         addresses = json.loads(process.stdout.readline())
-        with urllib.request.urlopen(addresses["nodes"]["spark-02"] + "/metrics", timeout=10) as answer:
+        with urllib.request.urlopen(addresses["nodes"]["spark-02"] + "/metrics", timeout=60) as answer:
             assert answer.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
             assert b"tachograph_gpu_power_watts" in answer.read()
         process.send_signal(signal.SIGTERM)
-        rest, errors = process.communicate(timeout=20)
+        rest, errors = process.communicate(timeout=60)
         assert (process.returncode, rest, errors) == (0, "", "")
 
 

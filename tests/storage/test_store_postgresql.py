@@ -125,7 +125,7 @@ def test_the_claim_of_a_process_that_dies_ends(url: str, opened: Open) -> None:
         with pytest.raises(StoreTaken):
             store.claim()
         process.kill()
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while True:
         try:
             store.claim()

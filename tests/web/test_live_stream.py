@@ -43,7 +43,7 @@ class Events:
 @contextmanager
 def stream(address: str, query: str = "", **headers: str) -> Iterator[Events]:
     request = urllib.request.Request(f"{address}/api/v1/stream{query}", headers=headers)
-    with urllib.request.urlopen(request, timeout=20) as reply:
+    with urllib.request.urlopen(request, timeout=60) as reply:
         assert reply.headers["Content-Type"] == "text/event-stream"
         assert reply.headers["Cache-Control"] == "no-cache"
         yield Events(reply)
@@ -127,7 +127,7 @@ def test_no_place_left_is_503_with_what_to_do(web: Web, serve: Serve) -> None:
     with stream(address) as told:
         told.next()
         with pytest.raises(urllib.error.HTTPError) as refused:
-            urllib.request.urlopen(f"{address}/api/v1/stream", timeout=20)
+            urllib.request.urlopen(f"{address}/api/v1/stream", timeout=60)
         with refused.value as answer:
             assert answer.code == 503
             assert answer.headers["Retry-After"] == "10"

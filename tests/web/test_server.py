@@ -83,13 +83,13 @@ def test_serves_pages_and_streams_and_stops_on_a_signal(
     world.run(0, 30)
     process, address = start(world.url)
     until_answers(address)
-    with urllib.request.urlopen(f"{address}/", timeout=20) as page:
+    with urllib.request.urlopen(f"{address}/", timeout=PATIENCE_S) as page:
         assert page.status == 200
         policy = page.headers["Content-Security-Policy"]
         assert b"Tachograph" in page.read()
     assert "script-src 'self' 'sha256-" in policy
     assert "unsafe-inline'; img" in policy, "inline styles only"
-    with urllib.request.urlopen(f"{address}/api/v1/stream", timeout=20) as stream:
+    with urllib.request.urlopen(f"{address}/api/v1/stream", timeout=PATIENCE_S) as stream:
         assert stream.readline() == b"retry: 1000\n"
         world.run(31, 31)
         lines = [stream.readline() for _ in range(8)]
