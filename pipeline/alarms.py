@@ -35,7 +35,7 @@ from alerts.rule import Rule
 from alerts.rulebook import Rulebook
 from alerts.view import View
 from alerts.weekly import weekly_of
-from pipeline.alert_orders import LONGEST_SILENCE_MS
+from pipeline.alert_orders import LONGEST_SILENCE_MS, OVER_MS
 from pipeline.inbox import Asked
 from pipeline.lately import LATELY_MS, WELL, Lately
 from pipeline.orders import fault
@@ -224,7 +224,7 @@ class Alarms:
                 self.book.forget(name)
         self._anew = set()
         for number, one in list(self.silences.items()):
-            if one.end_ms <= tick:
+            if one.end_ms <= tick - OVER_MS:
                 del self.silences[number]
 
     def _let_go_of_strangers(self, tick: int, view: View, raised: Raised) -> None:

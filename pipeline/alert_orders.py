@@ -17,6 +17,8 @@ PREFIX = "alert."
 """In front of the kinds of commands that are about alerts."""
 LONGEST_SILENCE_MS = 366 * 86_400_000
 """Of a silence, and how far ahead it may begin."""
+OVER_MS = 86_400_000
+"""A silence that was over for so long is let go of. A clock that leapt ahead by less and is set right ends none."""
 
 
 def _name(name: str, value: Any) -> str:

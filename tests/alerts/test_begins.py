@@ -46,6 +46,13 @@ def test_a_value_that_was_not_told_is_unknown() -> None:
     assert at(told, 0, 2) == [10, 30]
 
 
+def test_a_step_longer_than_the_window_says_nothing_of_where_it_began() -> None:
+    made = frame({SERIES: [10.0, NAN, 30.0]})
+    assert at(made, 0.5, window_s=2.0) == [15]
+    assert np.isnan(at(made, 0.5, window_s=1.9)).all(), "what changed may have changed before"
+    assert at(made, 0, window_s=1.9) == [10], "where it was read it is known"
+
+
 def test_of_no_samples_nothing() -> None:
     made = frame({SERIES: []})
     assert np.isnan(at(made, 0, 1)).all()

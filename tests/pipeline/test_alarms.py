@@ -9,7 +9,7 @@ import pytest
 
 from alerts.given import CHANNEL_FAILING
 from alerts.notices import Channel
-from alerts.record import Alert
+from alerts.record import Alert, Silence
 from alerts.rulebook import Rulebook
 from alerts.view import View
 from pipeline.alarms import Alarms
@@ -256,6 +256,16 @@ def test_an_alert_of_an_earlier_version_is_over_where_its_rule_looks_elsewhere()
     raised = alarms.tick(1000, View(empty()), {})
     assert [(one.id, one.ended_ms, one.ended) for one in raised.alerts.values()] == [(1, 1000, "the rule was changed")]
     assert alarms.tick(2000, View(empty()), {}).standings == []
+
+
+def test_a_silence_holds_when_a_clock_that_leapt_ahead_is_set_right() -> None:
+    alarms = Alarms(Rulebook({}))
+    alarms.resume([], [], [Silence(1, 0, 3_600_000), Silence(2, 0, 90_000_000)])
+    alarms.tick(80_000_000, View(empty()), {})
+    alarms.tick(1000, View(empty()), {})
+    assert [one.id for one in alarms.silences.values() if one.active(1000)] == [1, 2]
+    alarms.tick(90_000_000, View(empty()), {})
+    assert list(alarms.silences) == [2], "over for a day: let go of"
 
 
 def test_what_fires_follows_the_minutes_of_its_run() -> None:
