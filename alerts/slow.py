@@ -1,28 +1,26 @@
-"""Readings with windows longer than samples at hand: out of the two ends of a counter or gauge, or of hours' means."""
+"""Readings with windows longer than samples at hand: out of the two ends of a counter or gauge, or of all between."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 import numpy as np
 
-from alerts import needs
+from alerts import needs, stretches
 from alerts.begins import value_at
 from alerts.expression import Reading
-from alerts.places import Key, Members, Place, group_of
+from alerts.places import Key, Members, Place
 from alerts.rule import Rule
-from telemetry import far
+from alerts.stretches import folded
 from telemetry.counters import window_ends
-from telemetry.fleet import fold
-from telemetry.frame import Floats, Frame
-from telemetry.model import Fold, Kind, Metric, Series
-from telemetry.query import Query
-from telemetry.summary import HOUR_MS, Summaries
+from telemetry.frame import Frame
+from telemetry.model import Series
+from telemetry.summary import Summaries
 
 Slow = dict[tuple[Reading, str], dict[Key, float]]
 BETWEEN = frozenset(("increase", "rate", "change"))
-"""What is worked out of two samples; all else out of hours."""
+"""What is worked out of two samples; all else out of what lies between (`alerts.stretches`)."""
 NEAR_MS = 150_000
 """How far around the start of a window a gauge is looked for: to where a gap begins in what is read most rarely."""
 
@@ -52,13 +50,12 @@ def work_out(rules: Iterable[Rule], history: History, members: Members, now_ms: 
     begins = _begins((reading for reading, _ in places), history, now_ms)
     found: Slow = {}
     for (reading, name), place in places.items():
-        window_ms = needs.window_ms(reading)
-        start_ms, frame = now_ms - window_ms, ends.get(window_ms)
-        if frame is not None and reading.how in BETWEEN:
-            series = _between(reading, frame, begins.get(window_ms, {}), start_ms, now_ms)
+        if reading.how in BETWEEN:
+            window_ms = needs.window_ms(reading)
+            series = _between(reading, ends[window_ms], begins.get(window_ms, {}), now_ms - window_ms, now_ms)
+            found[reading, name] = folded(reading, series, place, members)
         else:
-            series = _of_hours(reading, history, start_ms, now_ms)
-        found[reading, name] = _folded(reading, series, place, members)
+            found[reading, name] = stretches.values(reading, history, place, members, now_ms)
     return found
 
 
@@ -104,51 +101,3 @@ def _between(
         if first == first:
             found[series] = (last - first) / reading.window_s if reading.how == "rate" else last - first
     return found
-
-
-FOLDS: Mapping[str, Callable[[Floats], float]] = {
-    "usual": lambda values: float(np.median(values)),
-    "mean": lambda values: float(np.mean(values)),
-    "min": lambda values: float(np.min(values)),
-    "max": lambda values: float(np.max(values)),
-}
-SIDE: Mapping[str, str] = {"min": "minimum", "max": "maximum"}
-"""What of an hour counts, where it is not its mean."""
-
-
-def _of_hours(reading: Reading, history: History, start_ms: int, now_ms: int) -> dict[Series, float]:
-    """Of the whole hours that are sealed; a series without any has no value."""
-    query = Query(reading.metric, start_ms, now_ms, width_ms=HOUR_MS)
-    summaries = history.summaries(far.stored(query), None, far.start_ms(query), now_ms)
-    found: dict[Series, float] = {}
-    for line in far.answer(query, summaries):
-        values = getattr(line, SIDE.get(reading.how, "mean"))
-        values = line.values if values is None else values
-        known = values[~np.isnan(values)] if values is not None else np.zeros(0)
-        if len(known):
-            labels = {name: text for name, text in line.labels.items() if name != "target"}
-            series = Series(line.labels.get("target", ""), reading.metric.name, tuple(sorted(labels.items())))
-            found[series] = FOLDS[reading.how](known)
-    return found
-
-
-def _folded(reading: Reading, found: Mapping[Series, float], place: Place, members: Members) -> dict[Key, float]:
-    groups: dict[Key, list[float]] = {}
-    texts = dict(reading.labels)
-    for series, value in found.items():
-        if all(series.label(name) in allowed for name, allowed in texts.items()):
-            group = group_of(series, place, reading.metric, members)
-            if group is not None:
-                groups.setdefault(group, []).append(value)
-    how = _across(reading)
-    return {group: _one(values, how) for group, values in groups.items()}
-
-
-def _one(values: list[float], how: Fold) -> float:
-    return values[0] if len(values) == 1 else float(fold(np.array(values).reshape(-1, 1), how)[0])
-
-
-def _across(reading: Reading) -> Fold:
-    if isinstance(reading.metric, Metric) and reading.metric.kind is not Kind.HISTOGRAM:
-        return reading.metric.across
-    return Fold.MEAN
