@@ -25,7 +25,7 @@ def channels(found: Sequence[Answer], rules: Sequence[Answer]) -> Component:
     """A row for each channel. rules: for those that name it."""
     if not found:
         return html.P(NOBODY, className="note")
-    names = [one["name"] for one in found]
+    names = [one["name"] for one in found if one["enabled"]]
     rows = [Row(name_of(one), [hears(one), of_rules(one["name"], rules, names), state(one), delivered(one), wrong(one),
                                forms.try_channel(one)], level(one)) for one in found]  # fmt: skip
     columns = ("Channel", "Hears of", "Rules", "State", "Last delivered", "Last failure", "")

@@ -89,7 +89,7 @@ class Teller:
         return spoken
 
     def _names(self) -> set[str]:
-        return {channel.name for channel in self.channels}
+        return {channel.name for channel in self.channels if channel.enabled}
 
     def _memory(self, channel: Channel) -> Memory:
         return self._memories.get(channel.name, Memory())
@@ -113,7 +113,7 @@ def _is_told_of(alert: Alert, fires: Mapping[int, str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What is known at a tick. fires: see `speaking`. channels: names of those there are. awaiting: numbers of alerts
+    """What is known at a tick. fires: see `speaking`. channels: names of those that are on. awaiting: numbers of alerts
     whose cause may fire in a moment."""
 
     tick: int
@@ -129,9 +129,9 @@ def as_told(alert: Alert, seen: Seen) -> notices.Alert:
     """An alert as far as telling goes.
 
     Known is what was looked at in this very tick: a rule that cannot be worked out, or an instance of which nothing is
-    heard, carries on what it said last. Of a rule's channels those that are not there count for nothing: where none is
-    left, all are told, for an alert that nobody hears of is the worse mistake. A channel that fails is not told so
-    itself.
+    heard, carries on what it said last. Of a rule's channels those that are off or not there count for nothing: where
+    none is left, all are told, for an alert that nobody hears of is the worse mistake. A channel that fails is not told
+    so itself.
     """
     standing, rule = seen.standings.get((alert.rule, alert.key)), seen.rules.get(alert.rule)
     named = rule.channels if rule is not None else ()

@@ -106,7 +106,7 @@ class Watch:
             )
 
     def _told(self, rules: Rules, silences: Sequence[Silence], now_ms: int) -> list[Due]:
-        names = {one.channel.name for one in self.destinations}
+        names = {one.channel.name for one in self.destinations if one.channel.enabled}
         firing = {one.id: one.severity for one in self._alerts.values() if one.firing}
         seen = Seen(now_ms, firing, self._book.standings, silences, rules, names)
         present = [as_told(alert, seen) for alert in self._alerts.values()]

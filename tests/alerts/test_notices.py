@@ -65,6 +65,15 @@ def test_what_fires_within_seconds_comes_together() -> None:
     assert words(due(gathering, [HOT, late], Memory(), 6000)[0]) == [(7, "firing"), (8, "firing")]
 
 
+def test_what_ends_within_seconds_comes_together() -> None:
+    gathering = replace(OPS, gather_ms=5000)
+    memory = Memory({7: Told(Word.FIRING, 1000), 8: Told(Word.FIRING, 1000)})
+    one = replace(HOT, over_ms=60_000)
+    assert due(gathering, [one], memory, 64_999)[0] is None
+    other = replace(HOT, id=8, over_ms=64_000)
+    assert words(due(gathering, [one, other], memory, 65_000)[0]) == [(7, "resolved"), (8, "resolved")]
+
+
 YEAR_MS = 365 * 24 * HOUR_MS
 
 

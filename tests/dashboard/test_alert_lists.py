@@ -322,3 +322,11 @@ def test_both_forms_of_silences_say_which_alerts_and_until_when() -> None:
 )
 def test_who_did_something_is_said_as_name_or_way(who: str, told: str) -> None:
     assert alert_words.by(who) == told
+
+
+@pytest.mark.parametrize(("on", "told"), [(True, "all but 1"), (False, "all")])
+def test_a_rule_that_names_only_a_channel_that_is_off_is_told_to_the_others(on: bool, told: str) -> None:
+    two = [{**CHANNEL, "name": "ops"}, {**CHANNEL, "name": "night", "enabled": on}]
+    found = repr(alert_channels.channels(two, [{**RULE, "channels": ["night"], "untold": ""}]))
+    assert (found.count("'all but 1'"), found.count("'all'")) == ((1, 0) if on else (0, 1))
+    assert told in found

@@ -84,6 +84,14 @@ def test_channels_that_are_not_there_leave_nobody_out() -> None:
     assert channels("gone") == ()
 
 
+@pytest.mark.parametrize(("on", "told"), [(False, ["ops"]), (True, ["night"])])
+def test_a_channel_that_is_off_leaves_nobody_out(on: bool, told: list[str]) -> None:
+    teller = Teller([Channel("ops", gather_ms=0), Channel("night", gather_ms=0, enabled=on)])
+    book = {HOT.rule: replace(RULES[HOT.rule], channels=("night",))}
+    spoken = teller.tick(NOW, [HOT], [HOT], {WHERE: HOLDS}, (), book)
+    assert [one.channel for one in spoken.notices] == told
+
+
 def test_a_channel_that_fails_is_not_told_so_itself() -> None:
     failing = replace(HOT, rule="channel_failing", place="channel", key=("ops",))
 
@@ -288,6 +296,7 @@ def outgoing(state: State, at_ms: int, error: str = "", *, test: bool = False, a
         ([outgoing(State.DROPPED, 5, "gone")], Account("ops")),
         ([outgoing(State.SENT, 5, "taken", test=True)], Account("ops", 5)),
         ([outgoing(State.GIVEN_UP, 5, "no"), outgoing(State.SENT, 4)], Account("ops", 4, "no", 5, failing=True)),
+        ([outgoing(State.GIVEN_UP, 5, "no"), outgoing(State.DROPPED, 6)], Account("ops", None, "no", 5, failing=True)),
         ([outgoing(State.GIVEN_UP, 5, "no"), outgoing(State.SENT, 6)], Account("ops", 6, "no", 5)),
     ],
 )

@@ -114,6 +114,9 @@ def test_it_is_told_like_any_other_alert() -> None:
     only = Hub(CHANNEL, night, channels=["night"])
     only.go(20, commits=False)
     assert [name for _, name, _ in only.told] == ["night"]
+    else_nobody = Hub(CHANNEL, off, channels=["off"])
+    else_nobody.go(20, commits=False)
+    assert [name for _, name, _ in else_nobody.told] == ["ops"]
     mild = Hub(night, severity="warning")
     mild.go(20, commits=False)
     assert mild.told == []
