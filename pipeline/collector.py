@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 
 from pipeline.absences import AbsenceBook
+from pipeline.away import AWAY, while_away
 from pipeline.chronicle import chronicle_of
 from pipeline.clock import HubClock
 from pipeline.config import CollectorConfig
@@ -27,6 +28,7 @@ from pipeline.upkeep import Upkeep
 from pipeline.writer import Writer
 from storage.errors import StoreBroken, StoreError, StoreGone, StoreNewer, StoreReadOnly, StoreTaken
 from storage.store import Store, open_store
+from telemetry.catalog.cluster import CLUSTER_TARGET
 from telemetry.counters import NOMINAL_PER_GAP
 
 FOREVER_MS = 2**62
@@ -116,6 +118,8 @@ def build(config: CollectorConfig, store: Store, clock: HubClock, monotonic: Cal
         row = last.get(target.name)
         target.before = before_left(store, target.is_node, row, away.get(target.name), round(now_ms))
     hub = Hub(config, targets, AbsenceBook(still_open))
+    if (gone := while_away(store.latest_commit(), round(now_ms), longest_gap_ms(store))) is not None:
+        hub.note_event(CLUSTER_TARGET, AWAY, gone[0], round(now_ms), gone[1])
     hub.chronicle = chronicle_of(store, round(config.run_silence_s * 1000))
     hub.prefills.totals.update(prefills_left(store, last))
     for fact in store.facts():

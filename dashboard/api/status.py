@@ -21,6 +21,7 @@ from dashboard.live.reasons import state_words
 from dashboard.live.scene import Scene
 from dashboard.live.sentence import BUSIEST, PHASE_WORDS, SERVING, engine_state, phases, sentence, silent_collector
 from dashboard.sources import Sources
+from pipeline.away import AWAY, SINCE
 from pipeline.left_out import LEFT_OUT, TICKS
 from storage import schema
 from storage.records import TargetRow
@@ -61,15 +62,21 @@ def status(sources: Sources, scene: Scene, version: str) -> dict[str, Any]:
 
 
 def collector(sources: Sources, now_ms: int) -> dict[str, Any]:
-    """{left_out: {ticks, stretches: [{t, ticks, text}]}} of the last day, the newest first: ticks that the collector
-    itself did not make, so that no target missed them."""
+    """{left_out: {ticks, stretches: [{t, ticks, text}]}, away: [{t, since, text}]} of the last day, the newest first:
+    ticks that the collector itself did not make, so that no target missed them, and when there was none."""
     events = sources.store.events(now_ms - EVENTS_MS, now_ms, cluster.CLUSTER_TARGET, MOST_CLUSTER_EVENTS)
     found = [
         {"t": one.at_ms, "ticks": int(one.labels.get(TICKS, 0)), "text": one.text}
         for one in reversed(events)
         if one.kind == LEFT_OUT
     ]
-    return {"left_out": {"ticks": sum(one["ticks"] for one in found), "stretches": found[:MOST_STRETCHES]}}
+    away = [
+        {"t": one.at_ms, "since": int(one.labels.get(SINCE, one.at_ms)), "text": one.text}
+        for one in reversed(events)
+        if one.kind == AWAY
+    ]
+    left_out = {"ticks": sum(one["ticks"] for one in found), "stretches": found[:MOST_STRETCHES]}
+    return {"left_out": left_out, "away": away[:MOST_STRETCHES]}
 
 
 def state_of(scene: Scene, row: TargetRow, problems: list[Problem]) -> tuple[str, str, str]:

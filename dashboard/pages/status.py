@@ -150,6 +150,12 @@ def left_out(found: Mapping[str, Any]) -> list[Component]:
     return [html.P(text, className="note"), table(heads, rows, "Ticks that the collector left out", "left-out")]
 
 
+def away(found: Sequence[Mapping[str, Any]]) -> list[Component]:
+    """When no collector ran."""
+    rows = [Row(html.Time("", **{"data-instant": str(one["t"])}), [one["text"]]) for one in found]
+    return [table(("Back since", "What"), rows, "When no collector ran", "away")] if rows else []
+
+
 def versions(found: Mapping[str, Any]) -> Component:
     """Of the hub itself."""
     names = {"tachograph": "Tachograph", "python": "Python", "schema": "Store's schema"}
@@ -173,7 +179,7 @@ def body(status: Answer, absent: Answer) -> list[Component]:
         html.Div(
             [
                 panel("Store", store(status["store"])),
-                panel("Collector", *left_out(status["collector"]["left_out"])),
+                panel("Collector", *left_out(status["collector"]["left_out"]), *away(status["collector"]["away"])),
                 panel("Deployments", deployments(status["deployments"])),
                 panel("Versions", versions(status["versions"])),
             ],

@@ -15,6 +15,7 @@ import pytest
 from dashboard.app import create_app
 from dashboard.pages import cluster, missing
 from dashboard.server import build
+from pipeline.away import AWAY
 from pipeline.left_out import LEFT_OUT, TICKS
 from storage.records import Event
 from telemetry.formatting import beside
@@ -171,6 +172,15 @@ def test_status_says_what_the_collector_left_out(
     told = visible(stepped(world, make_web).client.get("/fragment/status").text)
     assert text in told
     assert f"left out {counts[0]}: because" in told
+
+
+def test_status_says_when_no_collector_ran(make_world: MakeWorld, make_web: MakeWeb) -> None:
+    world = make_world()
+    world.run(0, 30)
+    assert "When no collector ran" not in visible(stepped(world, make_web).client.get("/fragment/status").text)
+    world.commit(events=[Event(0, world.now, "cluster", AWAY, f"away {count}", {}) for count in (1, 2)])
+    told = visible(stepped(world, make_web).client.get("/fragment/status").text)
+    assert told.index("When no collector ran") < told.index("away 2") < told.index("away 1")
 
 
 def test_a_node_is_written_as_html(web: Site) -> None:
