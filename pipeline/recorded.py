@@ -77,13 +77,24 @@ class Recorder:
         self._window, self._prefills = window, prefills
         self._cluster, self._cluster_sums = Slide(ClusterSums.METRICS, LEAD_MS), ClusterSums(())
         self._deployments: dict[str, tuple[Slide, DeploymentSums]] = {}
+        self._answered: dict[str, dict[EngineId, int]] = {}
 
     def rows(self, tick: int, deployments: Mapping[str, Sequence[EngineId]]) -> list[RecordedRow]:
-        """The recorded rows of a tick, from what has arrived of it."""
+        """The recorded rows of a tick, from what has arrived of it. deployments: the engines that answer."""
         found = [self._cluster_row(tick)]
         self._deployments = {name: known for name, known in self._deployments.items() if name in deployments}
-        found += [self._deployment_row(tick, name, engines) for name, engines in deployments.items()]
+        self._remember(tick, deployments)
+        found += [self._deployment_row(tick, name, engines) for name, engines in self._answered.items()]
         return [row for row in found if not np.isnan(row.values).all()]
+
+    def _remember(self, tick: int, deployments: Mapping[str, Sequence[EngineId]]) -> None:
+        """Keep engines that have just fallen silent beside those of their deployment that answer: what they all do is
+        unknown then, and no sum of the rest."""
+        answer = {one for engines in deployments.values() for one in engines}
+        before, self._answered = self._answered, {}
+        for name, engines in deployments.items():
+            known = {one: at for one, at in before.get(name, {}).items() if one not in answer and tick - at <= LEAD_MS}
+            self._answered[name] = known | dict.fromkeys(engines, tick)
 
     def _cluster_row(self, tick: int) -> RecordedRow:
         frame = self._window.slide(self._cluster, tick)
@@ -91,8 +102,9 @@ class Recorder:
             self._cluster_sums = ClusterSums(frame.series)
         return self._cluster_sums.row(frame, tick)
 
-    def _deployment_row(self, tick: int, name: str, engines: Sequence[EngineId]) -> RecordedRow:
-        wanted, targets = frozenset(engines), frozenset(one.target for one in engines)
+    def _deployment_row(self, tick: int, name: str, engines: Iterable[EngineId]) -> RecordedRow:
+        wanted = frozenset(engines)
+        targets = frozenset(one.target for one in wanted)
         slide, sums = self._deployments.get(name) or (None, None)
         if slide is None or slide.targets != targets:
             slide = Slide(DeploymentSums.METRICS, LEAD_MS, targets)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from dashboard.live import current
 from dashboard.live.cells import Cell, cell, unknown, words
 from dashboard.live.prefill import running, running_text
-from dashboard.live.reasons import idle, reason
+from dashboard.live.reasons import NO_READING, idle, reason
 from dashboard.live.scene import SHOWN_MS, WINDOWS_MS, Scene
 from dashboard.live.sentence import BUSIEST
+from dashboard.live.unknown import from_samples
 from runs.activity import windows
 from runs.decoding import Decoding
 from runs.speed import BELOW_MEAN, WORTH_SAYING
@@ -87,10 +89,18 @@ def no_tokens(scene: Scene, window_ms: float) -> str:
     """Why tokens over a window are unknown; a window shorter than an engine's interval cannot be measured."""
     slowest = max(scene.engine_targets, key=lambda target: target.interval_ms, default=None)
     if slowest is None or slowest.interval_ms <= window_ms:
-        return reason(scene, engine.GENERATION_TOKENS)
+        return reason(scene, engine.GENERATION_TOKENS, otherwise=_cut(scene, window_ms))
     window, interval = (formatting.text(ms / 1000, Unit.SECONDS) for ms in (window_ms, slowest.interval_ms))
     told = f"{window} is not measurable, {slowest.name} is read every {interval}"
     return reason(scene, engine.GENERATION_TOKENS, otherwise=told)
+
+
+def _cut(scene: Scene, window_ms: float) -> str:
+    """What in the samples leaves no window of tokens, while every engine answers: late, or over a gap or a restart."""
+    part = scene.engines_of(engine.GENERATION_TOKENS.name)
+    if not len(part.series) or np.isnan(part.values).all():
+        return NO_READING
+    return from_samples(replace(quotients.DECODE_TPS, window_s=window_ms / 1000), part, scene.tick)
 
 
 def _peak(scene: Scene, metric: Metric, window_ms: float, mean: float) -> Cell:
@@ -98,7 +108,7 @@ def _peak(scene: Scene, metric: Metric, window_ms: float, mean: float) -> Cell:
     found = peak(scene, metric)
     if found < mean * (1.0 - WORTH_SAYING):
         return unknown(BELOW_MEAN)
-    return cell(found, TPS, no_tokens(scene, window_ms))
+    return cell(found, TPS, no_tokens(scene, window_ms) if math.isnan(found) else "")
 
 
 def _no_prefill(scene: Scene) -> str:
@@ -111,9 +121,9 @@ def _no_prefill(scene: Scene) -> str:
 def speed_cells(scene: Scene) -> dict[str, Cell]:
     """decode.*, prefill.*, requests.* and phase."""
     waiting = reason(scene, engine.REQUESTS_WAITING)
-    mean = mean_while_decoding(scene)
+    now, mean = decode_now(scene), mean_while_decoding(scene)
     return {
-        "decode.now": cell(decode_now(scene), TPS, no_tokens(scene, WINDOWS_MS["decode_now"])),
+        "decode.now": cell(now, TPS, no_tokens(scene, WINDOWS_MS["decode_now"]) if math.isnan(now) else ""),
         "decode.mean": cell(mean, TPS, reason(scene, engine.GENERATION_TOKENS, otherwise=NO_TOKENS)),
         "decode.peak": _peak(scene, cluster.RECORDED_DECODE, DECODING_MS, mean),
         "decode.peak_1s": _peak(scene, cluster.RECORDED_DECODE_1S, SECOND_MS, mean),

@@ -100,6 +100,37 @@ def test_an_engine_that_falls_silent_makes_the_sum_unknown_for_fifteen_seconds()
     assert decode == {12: 40, 14: 40, 15: None, 27: None, 28: 30}
 
 
+def test_an_engine_that_does_not_answer_any_more_is_still_missed() -> None:
+    """Its deployment is told without it from then on; for as long as a sum misses it, and no longer."""
+    world = World()
+    recorder = recorded.Recorder(world.window, world.prefills)
+    told: dict[int, tuple[float | None, float | None]] = {}
+    for second in range(40):
+        world.add(second * 1000, engine_row(E0, 30.0 * second, 2))
+        if second <= 12:
+            world.add(second * 1000, engine_row(E1, 10.0 * second, 1))
+        found = {
+            row.target: plain(row) for row in recorder.rows(second * 1000, {"M": [E0, E1] if second < 13 else [E0]})
+        }
+        values = found["deployment/M"]
+        told[second] = values["recorded_decode_tokens_per_second"], values["deployment_requests_running"]
+    assert [told[second] for second in (12, 14, 15, 27, 28, 39)] == [(40, 3), (40, 3), (None,) * 2, (None,) * 2] + [
+        (30, 2)
+    ] * 2
+
+
+def test_an_engine_of_another_deployment_is_not_missed() -> None:
+    world = World()
+    recorder = recorded.Recorder(world.window, world.prefills)
+    for second in range(20):
+        world.add(second * 1000, engine_row(E0, 30.0 * second, 2))
+        world.add(second * 1000, engine_row(E1, 10.0 * second, 1))
+        deployments = {"M": [E0, E1]} if second < 13 else {"M": [E0], "N": [E1]}
+        found = {row.target: plain(row) for row in recorder.rows(second * 1000, deployments)}
+    assert found["deployment/M"]["recorded_decode_tokens_per_second"] == 30
+    assert found["deployment/N"]["deployment_requests_running"] == 1
+
+
 def test_values_stand_while_an_engine_is_not_due_and_no_longer() -> None:
     world = World()
     world.window.set_intervals({"head": 2000})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from dashboard.live.reasons import STATE_WORDS, state_words
@@ -53,6 +55,24 @@ def test_nothing_happened_is_said_of_a_whole_window(
     cells = make_web(world).step()["cells"]
     assert cells["prefill.throughput"][3] == said
     assert cells["prefix_hits"][3] == said.replace("no prefill in 5 m", "no prompt in the last 5 m")
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        (lambda number: number > 57, "not yet a whole window"),
+        (lambda number: not 50 < number <= 57, "a gap or a restart lies in its window"),
+        (lambda number: number < 0, "no reading"),
+    ],
+)
+def test_what_leaves_no_window_of_tokens(
+    make_world: MakeWorld, make_web: MakeWeb, known: Callable[[int], bool], said: str
+) -> None:
+    """The engine answers all along; its tokens are known late, or not all the time, or never."""
+    world = make_world(nodes=1)
+    world.set(HEAD, engine.GENERATION_TOKENS, lambda number: 20.0 * number if known(number) else NAN)
+    world.run(0, 60)
+    assert make_web(world).step()["cells"]["decode.now"] == ["–", "", "unknown", said]
 
 
 def test_every_state_of_a_target_has_words() -> None:
