@@ -50,7 +50,8 @@ def nodes(summary: Sequence[Mapping[str, Any]]) -> Component | None:
         rows.append(
             Row(html.Span([picker(name), *marks]), [value(own[key]) if key in own else "" for key, _ in PER_NODE])
         )
-    return panel("Node by node", table(("Node", *(label for _, label in PER_NODE)), rows, "Nodes of the run"))
+    columns = ("Node", *(label for _, label in PER_NODE))
+    return panel("Node by node", table(columns, rows, "Nodes of the run", "figures"))
 
 
 def stand_out(summary: Sequence[Mapping[str, Any]]) -> Component:

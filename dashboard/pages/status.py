@@ -86,7 +86,7 @@ def every(target: Target) -> Content:
     if target["silent_s"] is None or target["silent_s"] <= target["interval_s"]:
         return usual
     now = formatting.text(target["silent_s"], Unit.SECONDS)
-    return html.Span([usual, html.Small(f" asked every {now} while silent", className="note")])
+    return html.Span([usual, html.Small(f" asked every {now} while silent")])
 
 
 def state_of(target: Target) -> list[Component]:

@@ -40,7 +40,20 @@ PAINTED = """(() => {
   return done;
 })()"""
 """What drawFired fills: areas of one severity at once, so that many are no darker than one."""
+SENSORS = "['nvme', 'nvme', 'mlx5'].map((sensor) => ({ labels: { sensor } }))"
 CASES += [
+    # A limit of some labels says whose it is where other lines stand beside, and is left out where none is of them.
+    (
+        f"m.applying([{{ title: 'hot', labels: {{ sensor: ['nvme'] }} }},"
+        f" {{ title: 'cold', labels: {{ sensor: ['gpu'] }} }}, {{ title: 'all', labels: {{}} }}],"
+        f" {SENSORS}).map((one) => [one.title, one.own.length])",
+        [["hot (nvme)", 2], ["all", 3]],
+    ),
+    (
+        "m.applying([{ title: 'hot', labels: { sensor: ['nvme'] } }],"
+        f" {SENSORS}.slice(0, 2)).map((one) => one.title)",
+        ["hot"],
+    ),
     (PAINTED, ["dim", 2, "fill", 2, "fill", "dim", 10, 10, "fill", 10, 10, "fill", "critical", 1, "fill", 1, "fill"]),
     (f"m.firedOn({ALERTS}, 'x', new Set(['a'])).map((one) => one.id)", [1, 3]),
     (f"m.firedOn({ALERTS}, 'x', null).map((one) => one.id)", [1, 2, 3]),
@@ -48,16 +61,16 @@ CASES += [
     *(
         (
             f"m.limitsOf({{ explorer: {{ view: {{ total: {total} }}, rules: {{ limits: {{ x: [1] }} }} }},"
-            f" metric: {{ name: '{name}', kind: '{kind}' }} }})",
+            f" metric: {{ name: '{name}', kind: '{kind}' }}, shown: () => [{{ labels: {{}} }}] }}).length",
             found,
         )
         for name, kind, total, found in (
-            ("x", "gauge", "false", [1]),
-            ("x", "ratio", "false", [1]),
-            ("x", "gauge", "true", []),
-            ("x", "counter", "false", []),
-            ("x", "histogram", "false", []),
-            ("y", "gauge", "false", []),
+            ("x", "gauge", "false", 1),
+            ("x", "ratio", "false", 1),
+            ("x", "gauge", "true", 0),
+            ("x", "counter", "false", 0),
+            ("x", "histogram", "false", 0),
+            ("y", "gauge", "false", 0),
         )
     ),
 ]

@@ -132,11 +132,12 @@ RAMP = """(() => {
   const fixed = m.makeRamp({ unit: "%", scale: 100, low: 0, high: 1 }, [], [], colour);
   const seen = m.makeRamp({ unit: "W", scale: 1, low: null, high: null }, [[50, null], [80, 60]], [90], colour);
   return [fixed.colour(0), fixed.colour(1), fixed.colour(2), fixed.colour(null), fixed.outside(2), fixed.text(0.5),
-    seen.colour(50), seen.colour(90), seen.outside(91), seen.outside(49), seen.outside(70), seen.text(123.4)];
+    seen.colour(50), seen.colour(90), seen.outside(91), seen.outside(49), seen.outside(70), seen.text(123.4),
+    seen.text(10.45)];
 })()"""
 RAMPED = [
     "rgb(0,0,0)", "rgb(255,255,255)", "rgb(255,255,255)", "none", False, "50.0 %",
-    "rgb(0,0,0)", "rgb(255,255,255)", True, True, False, "123 W",
+    "rgb(0,0,0)", "rgb(255,255,255)", True, True, False, "123 W", "10 W",
 ]  # fmt: skip
 MORPH = """(() => {
   const page = document.createElement("div"), next = document.createElement("template");

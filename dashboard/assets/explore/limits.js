@@ -19,10 +19,19 @@ export function firedOn(alerts, metric, targets) {
   return alerts.filter((alert) => alert.values.some((value) => value.metric === metric) && (!targets || !alert.key.length || targets.has(alert.key[0])));
 }
 
+// Limits that are about some of these lines, with those as `own`; whose they are is said where others stand beside them.
+export function applying(limits, lines, beside = lines) {
+  return limits.flatMap((limit) => {
+    const labels = Object.entries(limit.labels ?? {}), own = lines.filter((line) => labels.every(([name, texts]) => texts.includes(line.labels[name])));
+    const whose = own.length < beside.length ? [...new Set(own.flatMap((line) => labels.map(([name]) => line.labels[name])))] : [];
+    return own.length ? [{ ...limit, own, title: limit.title + (whose.length ? ` (${whose.join(", ").replaceAll("_", " ")})` : "") }] : [];
+  });
+}
+
 // Limits are of the metric's own values, not of a sum of them, a rate or a percentile.
-export function limitsOf({ explorer, metric }) {
-  const own = !explorer.view.total && metric.kind !== "counter" && metric.kind !== "histogram";
-  return (own && explorer.rules.limits[metric.name]) || [];
+export function limitsOf(chart) {
+  const { explorer, metric } = chart, own = !explorer.view.total && metric.kind !== "counter" && metric.kind !== "histogram";
+  return own ? applying(explorer.rules.limits[metric.name] ?? [], chart.shown()) : [];
 }
 
 export function firedOf(chart) {

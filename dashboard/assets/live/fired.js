@@ -1,10 +1,11 @@
-// What rules say on the live plots: dashed lines where they begin to hold, grounds while an alert fired that read what a
+// What rules say and people wrote on the live plots: dashed lines where they begin to hold, grounds while an alert fired that read what a
 // plot shows, and a bar on the time axis while any of the cluster, its nodes or engines fired. On a canvas above the plots, because a shape of Plotly's would
 // cost a layout on every redraw.
 
 import { firedOn } from "../explore/limits.js";
 import { Rules } from "../explore/rules.js";
 import { element, fitCanvas } from "./dom.js";
+import { drawNotes, Notes } from "./notes.js";
 import { instant } from "./paint.js";
 import { colour } from "./theme.js";
 
@@ -32,6 +33,7 @@ export class Fired {
   // box: the place of the plots.
   constructor(box) {
     this.rules = new Rules();
+    this.notes = new Notes();
     this.canvas = element("canvas", "fired");
     this.canvas.setAttribute("aria-hidden", "true");
     box.append(this.canvas);
@@ -48,6 +50,7 @@ export class Fired {
   // Ask again when what fires has changed, and now and then. graph: of the plots, as it is then.
   async look(message, span, graph) {
     const told = JSON.stringify(message.alerts ?? null), due = performance.now() - this.at > AGAIN_MS;
+    if (message.tick !== null) this.notes.look().then((some) => some && !this.closed && graph() && this.draw(graph()));
     if (message.tick === null || (told === this.told && !due)) return;
     Object.assign(this, { told, at: performance.now() });
     const watched = graph()?.layout.meta.watched ?? [];
@@ -57,7 +60,7 @@ export class Fired {
   }
 
   draw(graph) {
-    const { alerts, limits } = this.rules, drawn = graph._fullLayout, none = !alerts.length && !Object.keys(limits).length;
+    const { alerts, limits } = this.rules, drawn = graph._fullLayout, none = !alerts.length && !Object.keys(limits).length && !this.notes.all.length;
     if (!drawn?._size || (none && this.bare)) return;
     const context = fitCanvas(this.canvas, drawn);
     if (!context) return;
@@ -67,6 +70,8 @@ export class Fired {
     for (const plot of graph.layout.meta.watched) this.plot(context, plot, drawn[plot.axis], { span, l, w });
     const base = drawn.yaxis4._offset + drawn.yaxis4._length;
     this.fill(context, alerts.filter(concerns), { span, l, w, top: base, tall: BAR_PX, strength: 0.9 });
+    const plots = graph.layout.meta.watched.map(({ axis }) => [drawn[axis]._offset, drawn[axis]._length]).sort(([a], [b]) => a - b);
+    drawNotes(context, this.notes.all, { span, l, w, plots }, colour);
     context.globalAlpha = 1;
   }
 

@@ -7,7 +7,7 @@ import { firstKnown, nameOf, reaches, wanted } from "./node_lines.js";
 import { fit } from "./scale.js";
 import { onThemeChange } from "./theme.js";
 import { Thresholds } from "./thresholds.js";
-import { traces } from "./traces.js";
+import { hueAt, traces } from "./traces.js";
 import { onDrawnByDash, tellZoomed } from "./zoom.js";
 
 // A young store is shown over a shorter time, so that its lines are not a stroke at the edge.
@@ -26,7 +26,7 @@ export class Charts {
     this.before = []; // those that it was zoomed from
     this.began = Infinity; // the first instant of the last hour that any line has
     this.closed = false;
-    this.forget = onThemeChange(() => this.charts.forEach((chart) => chart.graph && paint(chart.graph)));
+    this.forget = onThemeChange(() => this.charts.forEach((chart) => chart.graph && (paint(chart.graph), chart.answers && this.draw(chart))));
     this.thresholds = new Thresholds(this.charts, this.node, () => this.closed || this.charts.forEach((chart) => chart.graph && chart.answers && this.draw(chart)));
     this.find();
     this.run();
@@ -116,8 +116,10 @@ export class Charts {
     graph.data.splice(0, graph.data.length, ...made);
     this.tell(chart);
     fit(graph.layout.yaxis, made.map((one) => one.y), chart.least);
-    graph.layout.shapes = this.thresholds.of(chart, end);
-    Object.assign(graph.layout.xaxis, { range: this.zoom ?? [stamp(this.start(end)), stamp(end)], autorange: false });
+    const range = this.zoom ?? [stamp(this.start(end)), stamp(end)];
+    const lines = told.map(([line, , one], at) => ({ metric: line.metric, labels: one.labels, hue: hueAt(at) }));
+    graph.layout.shapes = this.thresholds.of(chart, lines, range.map(instant));
+    Object.assign(graph.layout.xaxis, { range, autorange: false });
     if (chart.painted) window.Plotly.redraw(graph);
     else window.Plotly.redraw(graph).then(() => (chart.painted = paint(graph)));
     this.keys(chart, made.filter((one) => !one.meta.ground));

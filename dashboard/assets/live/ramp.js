@@ -36,7 +36,8 @@ export function makeRamp(metric, rows, newest, colour) {
     return `rgb(${from.map((value, at) => Math.round(value + (to[at] - value) * part)).join(",")})`;
   });
   const [low, high, nothing] = domain(metric, rows, newest), scale = metric.scale ?? 1;
-  const number = (value) => (value === 0 || Math.abs(value * scale) >= 99.95 ? Math.round(value * scale) : (value * scale).toFixed(1));
+  // As everywhere one decimal below 100, none of watts.
+  const number = (value) => (value === 0 || metric.unit === "W" || Math.abs(value * scale) >= 99.95 ? Math.round(value * scale) : (value * scale).toFixed(1));
   const text = (value) => `${number(value)} ${metric.unit}`;
   const empty = colour("map-none");
   return {

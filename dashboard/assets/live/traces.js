@@ -21,12 +21,15 @@ export function outline(line, run, width) {
   return [...most, ...least.reverse(), most[0]];
 }
 
+// Colour of the line at a place among those of its chart.
+export const hueAt = (at) => COLOURS[at % COLOURS.length];
+
 const scaled = ({ x, y }, scale) => ({ x, y: y.map((value) => value && value * scale) });
 
 // Traces of one line (as `linesOf` has it): the ground of its bins, where they span something, and the line itself.
 // at: its place among the lines of the chart; dashed: another line may lie below it; width: of bins, 0 of samples.
 export function traces(line, { name, at, dashed = false, width, scale, unit }) {
-  const all = runs(line, [-Infinity, Infinity], width), hue = COLOURS[at % COLOURS.length];
+  const all = runs(line, [-Infinity, Infinity], width), hue = hueAt(at);
   const common = { type: "scatter", mode: "lines", connectgaps: false, meta: { colour: hue } };
   const ground = line.low && {
     ...common, ...scaled(parted(all.map((run) => outline(line, run, width))), scale), fill: "toself", opacity: GROUND,
