@@ -9,7 +9,7 @@ from typing import NamedTuple
 from telemetry.catalog import host
 from telemetry.model import Metric
 
-XID = r"NVRM: Xid \(PCI:([0-9a-fA-F:.]+)\): (\d+),? ?(.*)"
+XID = r"NVRM: Xid \(PCI:([0-9a-fA-F:.]+)(?: GPU-I:\d+)?\): (\d+),? ?(.*)"
 WHO = r"""^pid=('[^']*'|[^,]*), (?:name=([^,]*), )?"""
 NO_MEMORY = r"NVRM: .*NV_ERR_NO_MEMORY"
 AER = r"(?i)(?:pcieport (\S+): )?AER: (.*?error.*?received.*)"

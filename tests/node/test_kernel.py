@@ -48,6 +48,13 @@ def test_forms_of_an_xid(text: str, xid: str, process: str | None, pid: str | No
     assert line.text == f"Xid {xid} on 000f:01:00: {rest}"
 
 
+def test_an_xid_of_a_part_of_a_gpu_is_one_of_the_gpu() -> None:
+    line = meaning("NVRM: Xid (PCI:0000:65:00 GPU-I:05): 94, pid=7, name=python3, Contained: SM (0x1)")
+    assert line is not None
+    assert (line.text, line.counter_labels) == ("Xid 94 on 0000:65:00: Contained: SM (0x1)", ("94",))
+    assert line.labels == {"xid": "94", "pci": "0000:65:00", "pid": "7", "process": "python3"}
+
+
 @pytest.mark.parametrize(
     ("message", "severity"),
     [
