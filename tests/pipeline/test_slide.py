@@ -119,3 +119,32 @@ def test_one_that_was_silent_for_long_comes_back() -> None:
             small.add("b", tick)
         small.look(tick)
         assert small.slid == (tick > 2000 and tick not in (36_000, 37_000, 50_000, 51_000)), tick
+
+
+def test_layouts_of_other_lengths_one_of_which_changes() -> None:
+    """What stands first in one layout stands second in the next, and the rows of a tick come one by one."""
+    small = Small()
+    whole = small.layouts["b"]
+    small.layouts["b"] = whole[:3]
+    stood = []
+    for tick in range(1000, 16_000, 1000):
+        small.layouts["b"] = (whole[1], whole[0]) if tick == 8000 else small.layouts["b"]
+        for name in ("a", "b"):
+            small.add(name, tick)
+            small.look(tick)
+            stood += [] if small.slid else [(name, tick)]
+    assert stood == [("a", 1000), ("b", 1000), ("a", 2000), ("b", 8000), ("a", 9000)]
+    for tick in range(16_000, 20_000, 1000):
+        small.add("a", tick)
+        small.add("b", tick)
+        small.look(tick)
+        assert small.slid
+
+
+def test_one_that_tells_no_more_of_what_is_wanted() -> None:
+    small = Small()
+    for tick in range(1000, 12_000, 1000):
+        small.layouts["b"] = small.layouts["b"][1:2] if tick == 8000 else small.layouts["b"]
+        small.add("a", tick)
+        small.add("b", tick)
+        assert small.look(tick).series == (small.layouts["a"][0], of_node("b")[0])

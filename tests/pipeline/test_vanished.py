@@ -73,6 +73,17 @@ def test_what_is_away_for_less_than_ten_minutes_or_not_known_to_be_goes_on(
     assert [one[2] is not None for one in of_rule(disks)] == [ends]
 
 
+def test_a_clock_that_leaps_says_nothing_of_how_long_it_has_been_away(disks: Disks) -> None:
+    async def story(stage: Stage) -> None:
+        await disks.mounted(20, 60, "/", "/usb")
+        await disks.mounted(80, 100, "/")
+        await disks.mounted(2000, 2700, "/")
+
+    disks.play(story)
+    ((_, fired, ended, why),) = of_rule(disks)
+    assert (fired, ended, why) == (20, 2600, "it is not there any more")
+
+
 def test_a_rule_that_asks_for_what_is_absent_means_it(disks: Disks) -> None:
     rule = {**FULL, "when": "absent(disk_available_bytes)", "for": "60s"}
     disks.settings = {"interval_s": float(EVERY_S), "alerts": {"full": rule}}
