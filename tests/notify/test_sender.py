@@ -6,6 +6,7 @@ import logging
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,16 @@ def test_ten_minutes_of_a_failing_receiver_lose_nothing_that_still_matters(watch
     account = watch.store.accounts(["ops"], watch.now_ms)["ops"]
     assert (account.failing, account.waiting) == (False, 0)
     assert Counter(one.state for one in watch.store.outgoing()) == {State.SENT: 2, State.DROPPED: 1}
+
+
+def test_what_waited_says_of_each_alert_the_last_word_in_order(watch: Watch, receiver: Hook) -> None:
+    one = watch.fire(1, "spark-01")
+    changes = ((one, watch.fire(2, "spark-02")), (watch.fire(3, "spark-03"),), (watch.end(one),), ())
+    for changed in changes:
+        watch.second += 1
+        watch.decide(*changed)
+    watch.deliver()
+    assert told(receiver) == [[(2, "firing")], [(3, "firing")], [(1, "resolved")]]
 
 
 def test_a_message_that_is_tried_again_has_the_same_id(watch: Watch, receiver: Hook) -> None:
@@ -213,6 +224,20 @@ def test_messages_of_a_channel_that_is_gone_are_dropped(watch: Watch, receiver: 
     watch.deliver()
     (one,) = watch.store.outgoing()
     assert (one.state, one.error) == (State.DROPPED, "the settings have no such channel that is on")
+
+
+@pytest.mark.parametrize(("there", "bodies"), [(True, [True]), (False, [])])
+def test_of_a_channel_that_is_off_only_a_test_is_sent(
+    watch: Watch, receiver: Hook, there: bool, bodies: list[bool]
+) -> None:
+    """A test that waits for a channel which is there no more is dropped, too."""
+    watch.decide(watch.fire(1, "spark-01"))
+    watch.store.ask_test("ops", watch.now_ms)
+    watch.sender.destinations = [Destination(replace(OPS, enabled=False), receiver.url())] if there else []
+    watch.deliver()
+    assert [one["test"] for one in receiver.bodies()] == bodies
+    states = {one.is_test: one.state for one in watch.store.outgoing()}
+    assert states == {False: State.DROPPED, True: State.SENT if there else State.DROPPED}
 
 
 def test_a_test_is_sent_once_and_the_answer_kept(watch: Watch, receiver: Hook) -> None:
