@@ -129,8 +129,11 @@ def check(found: Scene, store: Store, lost: int = 0) -> None:
 
 
 def check_rates(store: Store, target: str, counter: Metric) -> None:
-    """No trailing window gained more than its length allows, be pages a fifth of a second on the way."""
+    """No trailing window gained more than its length allows, be pages half a second on the way, as on a busy machine.
+
+    What was told late, and counted as if in a moment, would be two seconds in one.
+    """
     frame = store.frame([counter.name], [target], 0, 2**60)
     for seconds in (1.0, 5.0, 10.0):
         gained = trailing_increase(frame, seconds * 1000)
-        assert (gained[~np.isnan(gained)] <= RATE * (seconds + 0.2)).all(), (target, seconds, np.nanmax(gained))
+        assert (gained[~np.isnan(gained)] <= RATE * (seconds + 0.5)).all(), (target, seconds, np.nanmax(gained))

@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from storage.store import Store
+from storage.store import Store, open_store
 from telemetry.catalog import memory
-from tests.pipeline.honest import RATE, ROOT, Scene, check, check_rates, line, scene
+from tests.pipeline.honest import PATIENCE_S, RATE, ROOT, Scene, check, check_rates, line, scene
 from tests.pipeline.shifted import HOUR_S
 
 AUTUMN = datetime(2026, 10, 25, 1, tzinfo=UTC).timestamp()
@@ -33,6 +33,15 @@ def ticks(store: Store) -> list[int]:
 
 def events(store: Store) -> list[str]:
     return [one.text for one in store.events(0, 2**60) if one.kind == "clock"]
+
+
+def until_told(found: Scene, number: int) -> None:
+    """Until so many events of the clock stand in the store."""
+    deadline = time.monotonic() + PATIENCE_S
+    with closing(open_store(str(found.path), writer=False, now_ms=0)) as store:
+        while len(events(store)) < number:
+            assert time.monotonic() < deadline, events(store)
+            time.sleep(0.05)
 
 
 def lock_for(found: Scene, pages: int, least_s: float) -> None:
@@ -109,15 +118,16 @@ def test_a_clock_that_is_set_an_hour_forward_and_back(tmp_path: Path) -> None:
     """The hub's clock goes forward once, and never back: all samples are there, and none lies in the hour between."""
     with scene(tmp_path / "store.db") as found:
         begin = time.time()
-        for number in (signal.SIGUSR1, signal.SIGUSR2):
+        for told, number in enumerate((signal.SIGUSR1, signal.SIGUSR2), 1):
             found.signal(number)
+            until_told(found, told)
             found.node.wait_for_more(8)
         with closing(found.stop()) as store:
             check(found, store)
-            apart = np.diff(ticks(store))
-            assert [round(one / 1000) for one in apart if one > 1_800_000] == [HOUR_S]
+            (far,) = [one / 1000 for one in np.diff(ticks(store)) if one > 1_800_000]
+            assert HOUR_S - 0.5 < far < HOUR_S + 30, "an hour, and what a busy machine needs for a tick"
             assert begin + HOUR_S < ticks(store)[-1] / 1000 < time.time() + HOUR_S
-            assert "set forward by 3600.0 s" in events(store)[0]
+            assert re.search(r"set forward by (3599\.9|3600\.\d) s", events(store)[0])
             assert len(events(store)) == 2
             assert "was set back" in events(store)[1]
 
