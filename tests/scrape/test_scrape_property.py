@@ -110,3 +110,29 @@ def test_no_bytes_make_it_raise(body: bytes, tail: bytes) -> None:
     for page in (body, known + tail, known + body, b"vllm:" + body, b"vllm:num_requests_running" + body, known):
         reader.read(page)
     assert reader.read(known).raw.tolist() == [3.0]
+
+
+PIECES = [
+    "# TYPE vllm:x gauge",
+    "process_start_time_seconds 7",
+    'vllm:num_requests_running{engine="0" 3',
+    "vllm:num_requests_running 3",
+    "vllm:num_requests_running",
+    "http_request_duration_highr_seconds_count 1",
+    "foo",
+    "foo 1",
+    " 5",
+    "5",
+]
+
+
+@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@given(st.lists(st.lists(st.sampled_from(PIECES), max_size=5), min_size=2, max_size=4))
+def test_what_a_page_is_does_not_depend_on_those_before(pages: list[list[str]]) -> None:
+    reader = PageReader("e")
+    for lines_ in pages:
+        body = "\n".join([*lines_, ""]).encode()
+        said, alone = reader.read(body), PageReader("e").read(body)
+        assert said.layout.facts == alone.layout.facts
+        told = [(one.layout.engine, one.layout.dropped_families, one.bad_lines, one.started_s) for one in (said, alone)]
+        assert told[0] == told[1]
