@@ -252,6 +252,13 @@ def test_a_phone_has_all_pages_in_one_line(site: Site, open_page: Open) -> None:
     assert len({top for top, _, _ in places}) == 1
     assert all(left >= 0 and right <= 390 for _, left, right in places)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    for width in (390, 700, 880):
+        page.set_viewport_size({"width": width, "height": 844})
+        boxes = [page.locator(f"#react-entry-point {name}").bounding_box() for name in (".menu", ".sentence", ".theme")]
+        menu, sentence, theme = (box for box in boxes if box)
+        assert sentence["y"] >= menu["y"] + menu["height"], "the sentence has a line of its own"
+        assert sentence["width"] > width - 180
+        assert sentence["y"] <= theme["y"] + theme["height"] / 2 <= sentence["y"] + sentence["height"]
 
 
 def test_when_a_rule_would_have_fired_before_it_is_saved(
