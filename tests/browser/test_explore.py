@@ -224,6 +224,19 @@ def test_what_this_number_is(site: Site, open_page: Open) -> None:
     expect(drawer).to_be_hidden()
 
 
+@pytest.mark.live
+def test_what_is_not_of_now_does_not_stand_as_such(make_site: MakeSite, open_page: Open) -> None:
+    made = make_site(ticks=0)
+    made.world.away("spark-02", 291, 300)
+    made.run(300)
+    page = opened(open_page, made.address + POWER)
+    expect(row(page, "spark-01").locator("td").last).to_have_text("50\u00a0W")
+    now = row(page, "spark-02").locator("td").last
+    expect(now).to_have_text("–")
+    expect(now).to_have_attribute("title", "Not known now; the newest value of the stretch was 51\u00a0W")
+    expect(row(page, "spark-02").locator("td").nth(1)).to_have_text("51\u00a0W")
+
+
 def test_a_legend_has_whole_rows_and_says_how_many(site: Site, open_page: Open) -> None:
     metrics = "gpu_power_watts,gpu_temperature_celsius,gpu_sm_clock_hertz,memory_used_bytes,gpu_utilization_ratio"
     page = opened(open_page, f"{site.address}/explore?metric={metrics}&start=-5m", 1440, 610)

@@ -19,6 +19,8 @@ NOV = 1_795_727_600_000
 """26 November 2026, 22:13:20 in Berlin (UTC+1): far from any change of the clocks."""
 NIGHT = 1_792_879_200_000
 """25 October 2026, 00:00 in Berlin: the day of 25 hours."""
+LATER = [False, True]
+"""At two instants: not yet, and then."""
 DEFAULTS = "{ metrics: ['a'], length: 900000 }"
 LINE = "{ t: [0, 1000, 2000, 9000], mid: [1, null, 3, 4], gap: 2500 }"
 ANSWER = "{ step_ms: 1000, series: [{ labels: { target: 'x' }, t: [0, 1000, 2000], v: [1, 2, 3] }] }"
@@ -110,6 +112,9 @@ CASES: list[tuple[str, str, Any]] = [
     ("lines", "((l) => [l.mid, l.low, l.high])(m.linesOf({ step_ms: 9, fold: 'max', series: [{ labels: {}, t: [0],"
      " min: [1], max: [5], mean: [2] }] }, '')[0])", [[5], [1], [5]]),
     ("lines", "m.gapOf([0, 1, 2, 3], [1, 1, 1, 1], 1000)", 2500),
+    ("lines", "[2500, 2501].map((now) => m.isPast({ t: [0], mid: [1], gap: 2500 }, now))", LATER),
+    ("lines", "[3500, 3501].map((now) => m.isPast({ t: [0, 1000, 9000], mid: [1, 2, null], gap: 2500 }, now))", LATER),
+    ("lines", "m.isPast({ t: [0, 1000], mid: [null, null], gap: 2500 }, 9000)", False),
     ("lines", "m.gapOf([0, 1000, 2000, 3000, 4000, 5000, 10000], [1, null, null, null, null, 1, 1], 1000)", 12500),
     ("lines", f"[0, 400, 1400, 1600, 3200, 3300, 8000, 12000].map((t) => m.at({LINE}, t))",
      [0, 0, 2, 2, 2, -1, 3, -1]),

@@ -5,8 +5,10 @@ import { element, setAttribute, setText } from "../live/dom.js";
 import { shortNames } from "../live/tiles.js";
 import { apart } from "./apart.js";
 import { text } from "./format.js";
+import { isPast } from "./lines.js";
 
 const HEADS = ["min", "mean", "max"], WHOLE = "Over the whole stretch, also while nothing happened", FAR = "Its mean stands out from those of the others";
+const PAST = "Not known now; the newest value of the stretch was ";
 
 export class Legend {
   constructor(chart, place) {
@@ -88,11 +90,13 @@ export class Legend {
   }
 
   fill(stats) {
-    const { lines } = this.chart;
+    const { lines, explorer } = this.chart, live = Boolean(explorer.view.range.length), now = explorer.now();
     for (const line of lines) {
-      const found = stats.of.get(JSON.stringify(line.labels)) ?? {};
-      const cells = this.rows.get(line.name)?.children;
-      if (cells) told(found, this.chart).forEach((word, at) => setText(cells[at + 1], word));
+      const found = stats.of.get(JSON.stringify(line.labels)) ?? {}, cells = this.rows.get(line.name)?.children;
+      if (!cells) continue;
+      const words = told(found, this.chart), last = words.at(-1), past = live && isPast(line, now);
+      [...words.slice(0, -1), past ? "–" : last].forEach((word, at) => setText(cells[at + 1], word));
+      setAttribute(cells[words.length], "title", past ? PAST + last : "");
     }
     this.order(this.chart.metric.kind === "state" ? [] : apart(lines.map((line) => [line.name, stats.of.get(JSON.stringify(line.labels))?.mean])));
   }

@@ -35,6 +35,13 @@ export function gapOf(t, values, step) {
   return PER_GAP * Math.max(step, apart[Math.floor(apart.length / 4)] ?? 0);
 }
 
+// Whether the newest value of a line is too old to be of now: a gap lies behind it.
+export function isPast({ t, mid, gap }, now) {
+  let at = t.length - 1;
+  while (at >= 0 && mid[at] === null) at -= 1;
+  return at >= 0 && now - t[at] > gap;
+}
+
 const known = (values) => values?.some((value) => value !== null) ?? false;
 
 // One line: {name, labels, t, mid, low, high, relation, gap}; low and high are null where nothing was reduced.
