@@ -28,8 +28,8 @@ SAMPLES_MS = 2 * HOUR_MS
 """Up to so long a window is read sample by sample."""
 SLICE_MS = HOUR_MS // 2
 """So much of it at a time."""
-LATE_MS = 60_000
-"""The newest sample of a group is no older, where it says what is so now: readings are worked out once a minute."""
+LATE_MS = 150_000
+"""The newest sample is no older, where it says what is so now: where a gap begins in what is read most rarely."""
 SIDE: Mapping[str, str] = {"min": "minimum", "max": "maximum"}
 """What of an hour counts, where it is not its mean."""
 
