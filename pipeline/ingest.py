@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -37,6 +38,9 @@ class Reading:
 
 NEVER_WRAPS = 64
 """Bits of a counter that never wraps."""
+MOST_STARTS = 64
+"""Earlier starts of one target that are remembered: one that comes back is of another server at the same address, whose
+counters did not begin anew; what each had counted since its last page is not known."""
 MOST_LINES = 20_000
 """Lines of one target that are remembered; a page of 16 engines has about 6,000."""
 OUTSIDE = "its number on the page is beyond all that it can be"
@@ -82,6 +86,8 @@ class Ingest:
         self._stated = {series: offset for series, (_, offset) in self._resumed.items()}
         self._started_s = started_s
         self._starts: dict[str, float] = {}
+        self._former: deque[float] = deque(maxlen=MOST_STARTS)
+        self._returned, self._start_before = False, started_s
         self._created_s: float | None = None
         self._shape: Shape | None = None
         self._before: Before | None = None
@@ -104,9 +110,11 @@ class Ingest:
         outside = np.isnan(raw) & ~np.isnan(page.raw)
         broken = shape.ladders.broken(raw) & ~np.isnan(raw)
         raw[broken] = np.nan
-        if restarted and self._goes_on(shape, raw, span[1]):
+        if restarted and not self._returned and self._goes_on(shape, raw, span[1]):
             restarted, self._same_process = False, True
         if restarted:
+            if self._start_before is not None and self._start_before not in self._former:
+                self._former.append(self._start_before)
             shape.reborn |= shape.counters
             self._known = {line: (raw, offset, True, at) for line, (raw, offset, _, at) in self._known.items()}
         self._resume(shape, raw)
@@ -122,7 +130,7 @@ class Ingest:
         return Reading(
             values,
             tuple(self._offsets(shape, steps, tick, changed)),
-            restarted or began_again,
+            (restarted and not self._returned) or began_again,
             sum(int(np.count_nonzero(lines)) for lines in nonsense.values()),
             {metric: reason for reason, lines in nonsense.items() for metric in _metrics(page.layout, lines)},
         )
@@ -142,6 +150,9 @@ class Ingest:
             self._starts[page.started_by] = page.started_s
         made_anew = self._made_anew(page.created_s)
         self._same_process = known and moved <= STARTED_TOLERANCE_S and not made_anew
+        began = page.started_s if moved > STARTED_TOLERANCE_S else None
+        self._returned = began is not None and any(abs(began - one) <= STARTED_TOLERANCE_S for one in self._former)
+        self._start_before = before if began is not None else None
         return moved > STARTED_TOLERANCE_S or (self._emptied(page) and not self._same_process)
 
     def _goes_on(self, shape: Shape, raw: Floats, arrived_ms: float) -> bool:
@@ -207,6 +218,10 @@ class Ingest:
         reborn = bool(shape.reborn[line])
         last = None if np.isnan(shape.raw[line]) else float(shape.raw[line])
         before = 0.0 if last is None else last + float(shape.offset[line])
+        if reborn and self._returned and last is not None:
+            shape.offset[line] = before - raw
+            self._doubts.forget(shape.layout.lines[line])
+            return Step.LEVEL
         gained, step = judge(
             last,
             raw,

@@ -13,6 +13,7 @@ from telemetry.catalog import engine, gpu, host, network
 from tests.pipeline.source import Source
 
 TOKENS = 'vllm:generation_tokens_total{engine="0",model_name="m"} '
+OTHER = TOKENS.replace('"0"', '"1"') + "5"
 START = "\nprocess_start_time_seconds 50"
 LEVEL = ["another level"]
 
@@ -242,6 +243,31 @@ def test_a_32_bit_wrap_is_one_and_a_reset_that_looks_like_one_is_none() -> None:
     assert line(14) == (None, [])
     assert line(20) == (0.0, LEVEL)
     assert line(25) == (5.0, [])
+
+
+@pytest.mark.parametrize("beside", ["", OTHER])
+def test_two_servers_that_answer_at_one_address_in_turn_are_not_new_ones_each_time(beside: str) -> None:
+    """As behind a balancer. The second counts from 0 once, as a new process would; from then on nobody knows."""
+    line = Line(TOKENS)
+    told, restarts = [], []
+    for turn in range(6):
+        first = turn % 2 == 0
+        lines = [f"{TOKENS}{(5000 if first else 400) + turn}", beside, f"{PROMPTS}{900 if first else 70}"]
+        lines += [f"{FINISHED}{9 if first else 2}", f"process_start_time_seconds {100 if first else 700}"]
+        line.now_s += 1
+        reading = line.ingest.take(line.reader.read("\n".join(lines).encode()), round(1000 * line.now_s))
+        told.append(float(reading.values[0]))
+        restarts.append(reading.restarted)
+    assert told == [0.0, 401.0, 401.0, 401.0, 401.0, 401.0]
+    assert restarts == [False, True, False, False, False, False]
+
+
+def test_a_server_that_answers_again_and_goes_on_counts_on() -> None:
+    source = Source()
+    for tokens, started in ((5000, 100.0), (400, 700.0), (5020, 100.0)):
+        source.tokens({"": tokens}, started=started)
+    assert source.tokens({"": 5050}, started=100.0) == (430.0, [])
+    assert source.tokens({"": 7}, started=900.0) == (437.0, ["restart"])
 
 
 LOST = 'tachograph_fabric_loss_total{cage="p0",counter="c",function="f0"} '
