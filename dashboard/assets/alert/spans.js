@@ -8,6 +8,8 @@ import { colour } from "../live/theme.js";
 import { Plot } from "./plot.js";
 
 const ROW = 22, MOST = 4, PAD = 6;
+// What is drawn paler: a state in which nothing is done, and no bit of a mask.
+const QUIET = new Set(["idle", "asleep", "stopped", "unknown", "none"]);
 const COLOURS = { critical: "critical", warning: "warning" };
 
 // Which stretch an instant lies in, null where it lies in none.
@@ -18,6 +20,22 @@ export function spanAt(spans, instant) {
 // What a row is called among the others: "" where it is the only one.
 export function rowName(labels, keys) {
   return keys.map((key) => labels[key]).filter(Boolean).join(" ");
+}
+
+// The first of the keys, as many of them as tell all rows apart: the name of a target does where each has a model, too.
+export function enough(rows, keys) {
+  for (let count = 1; count < keys.length; count++) {
+    const few = keys.slice(0, count);
+    if (new Set(rows.map(({ labels }) => rowName(labels, few))).size === rows.length) return few;
+  }
+  return keys;
+}
+
+// A name in the room that there is, measured by widthOf(text).
+export function shortened(name, room, widthOf) {
+  let text = name;
+  while (text.length > 1 && widthOf(text) > room) text = `${text.slice(0, -2).trimEnd()}…`;
+  return text;
 }
 
 // Rows that say something: the alert's own, and those that are not all the while what it is when it fired.
@@ -31,7 +49,7 @@ export class SpanChart extends Plot {
   show(chart, found) {
     this.chart = chart;
     this.rows = telltale(chart.lines);
-    this.keys = telling(chart.lines.map((row) => row.labels));
+    this.keys = enough(chart.lines, telling(chart.lines.map((row) => row.labels)));
     this.alert = found.alert;
     this.plot.style.height = `${this.rows.length * ROW}px`;
     const others = chart.lines.length - this.rows.length;
@@ -55,9 +73,9 @@ export class SpanChart extends Plot {
       const left = Math.max(this.x(from), LEFT), right = Math.min(this.x(to), end);
       if (right <= left) continue;
       const hue = wrong ? colour(COLOURS[this.alert.severity] ?? "accent") : colour("dim");
-      context.globalAlpha = wrong ? 0.3 : 0.14;
+      context.globalAlpha = wrong ? 0.3 : QUIET.has(word) ? 0.07 : 0.18;
       context.fillStyle = hue;
-      context.fillRect(left, top + 2, Math.max(right - left, 1), ROW - 4);
+      context.fillRect(left, top + 2, Math.max(right - left - 1, 1), ROW - 4); // a line of ground between two
       context.globalAlpha = 1;
       context.fillStyle = wrong ? hue : colour("dim");
       context.textAlign = "left";
@@ -66,7 +84,8 @@ export class SpanChart extends Plot {
     const name = rowName(labels, this.keys);
     context.fillStyle = colour("dim");
     context.textAlign = "right";
-    if (name) context.fillText(name, LEFT - PAD, top + ROW / 2, LEFT - PAD);
+    const shown = shortened(name, LEFT - PAD, (text) => context.measureText(text).width);
+    if (shown) context.fillText(shown, LEFT - PAD, top + ROW / 2);
   }
 
   tell(instant) {
