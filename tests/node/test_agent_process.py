@@ -333,7 +333,7 @@ def test_what_a_start_does_not_load(
         process = subprocess.Popen(command, stderr=file, env=os.environ | nvml.environment)
         try:
             began = time.monotonic()
-            while not (match := LISTENING.search(told.read_text())) and time.monotonic() - began < 30:
+            while not (match := LISTENING.search(told.read_text())) and time.monotonic() - began < 60:
                 time.sleep(0.02)
             assert match
             with urllib.request.urlopen(f"http://127.0.0.1:{match[1]}/metrics", timeout=20) as answer:

@@ -39,7 +39,8 @@ export class Overlay {
     Object.assign(this, { whole: null, cursor: null, offset: () => 0, steps: new Closer(this) });
     this.chart.tabIndex = 0;
     this.steps.listen(this.chart, (event) => this.offset(event.clientX - this.chart.getBoundingClientRect().left));
-    this.watch = new ResizeObserver(() => this.draw());
+    // Its height is its own doing: drawn again for that, a cursor would be gone that somebody has just set.
+    this.watch = new ResizeObserver(() => this.chart.clientWidth !== this.wide && this.draw());
     this.watch.observe(this.chart);
     this.load();
   }
@@ -97,7 +98,7 @@ export class Overlay {
 
   draw() {
     if (!this.found) return;
-    const curves = this.curves(), wide = this.chart.clientWidth;
+    const curves = this.curves(), wide = (this.wide = this.chart.clientWidth);
     this.whole = extent(curves);
     this.cursor = null;
     this.label(null);
