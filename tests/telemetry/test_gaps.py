@@ -32,6 +32,17 @@ def test_samples_without_a_number_are_passed_over() -> None:
 
 
 @pytest.mark.parametrize(
+    ("apart_s", "broken"),
+    [(2.4, False), (2.5, False), (2.6, True), (37.5, True), (37.6, False)],
+    ids=["short", "as long as a gap is", "longer", "as long as a gap is now", "longer than that, which is one anyhow"],
+)
+def test_a_gap_is_longer_than_its_own_and_no_gap_by_now(apart_s: float, broken: bool) -> None:
+    frame = table([[1, 2]], at_s=[0, apart_s], interval_s=15)
+    keep(frame, 0, np.full(2, FINE_MS))
+    assert frame.breaks[0].tolist() == [False, broken]
+
+
+@pytest.mark.parametrize(
     ("at_s", "window_s", "expected"),
     [
         ([0, 15, 30, 45], 15, [None, 15, 15, 15]),

@@ -53,6 +53,14 @@ def test_ticks_at_which_another_series_of_a_target_was_read_are_watched() -> Non
     assert of_others.watched().ticks.tolist() == of_others.ticks[:1].tolist()
 
 
+def test_a_gap_stays_one_where_later_hours_were_read_less_often() -> None:
+    """Of two that differ: 5 s are a gap in the first part alone, 30 s between the two are none."""
+    before, after = table({A: [0, 1, 6]}, at_s=[0, 1, 6]), table({A: [36, 51]}, at_s=[36, 51], interval_s=15)
+    found = joined(before, after)
+    assert found.breaks.tolist() == [[False, False, True, False, False]]
+    assert found.gap_ms.tolist() == [37_500]
+
+
 def test_hours_that_were_read_less_often_are_no_row_of_gaps() -> None:
     before = table({A: [0, 15, 30]}, at_s=[0, 15, 30], interval_s=15)
     found = joined(before, table({A: [40, 41]}, at_s=[40, 41]))
