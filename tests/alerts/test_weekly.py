@@ -127,3 +127,4 @@ def test_what_is_no_table_of_one_is_refused(found: object) -> None:
 
 def test_in_a_zone_that_is_not_known_any_more_nothing_is_silent() -> None:
     assert not Weekly(("mon", "tue", "wed", "thu", "fri", "sat", "sun"), "00:00", "00:00", "Mars/Base").holds(0)
+    assert not Weekly(("thu",), "09:61", "10:00").holds(0), "nor is one that was kept and is no time"

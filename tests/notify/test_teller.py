@@ -92,6 +92,24 @@ def test_a_channel_that_is_off_leaves_nobody_out(on: bool, told: list[str]) -> N
     assert [one.channel for one in spoken.notices] == told
 
 
+def test_what_a_channel_that_is_off_heard_is_forgotten_once_but_not_how_much_it_heard() -> None:
+    teller = Teller([Channel("ops", enabled=False)])
+    teller.resume([ChannelMemory("ops", Memory({1: Told(Word.FIRING, 5)}, (NOW - 1000,)))], lambda _: None)
+    first, second = (teller.tick(NOW + at, [], [], {}, (), RULES).memories for at in (0, 1000))
+    assert first == [ChannelMemory("ops", Memory(sent_ms=(NOW - 1000,)))]
+    assert second == []
+    teller.resume(first, lambda _: None)
+    assert teller.tick(NOW + 2000, [], [], {}, (), RULES).memories == []
+
+
+def test_an_alert_that_fires_on_over_a_restart_is_told_once_in_a_message() -> None:
+    teller = Teller([Channel("ops", gather_ms=0)])
+    told = Memory({HOT.id: Told(Word.FIRING, NOW - 4 * notices.HOUR_MS)})
+    teller.resume([ChannelMemory("ops", told)], lambda _: HOT)
+    (notice,) = teller.tick(NOW, [HOT], [], {WHERE: HOLDS}, (), RULES).notices
+    assert notice.words == ((HOT.id, Word.STILL),)
+
+
 def test_a_channel_that_fails_is_not_told_so_itself() -> None:
     failing = replace(HOT, rule="channel_failing", place="channel", key=("ops",))
 
