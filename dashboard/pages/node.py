@@ -133,10 +133,13 @@ def processes(found: Answer) -> Component:
     return table(columns, rows, "Processes on the GPU") if rows else html.P(no_processes(found), className="note")
 
 
+LOST = "Not known while the node does not answer."
+
+
 def no_processes(found: Answer) -> str:
     """Why there is no process to show: there is none, or why that is not known."""
     if found["state"] != "ok":
-        return "Not known while the node does not answer."
+        return f"Not known: {found['reason']}." if found["state"] == "unknown" and found["reason"] else LOST
     read = found["readings"].get("processes")
     if read is None:
         return "Not known: the agent has not told."

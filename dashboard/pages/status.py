@@ -121,10 +121,14 @@ def _nodes(names: Sequence[str]) -> Content:
     return number_cell(len(names) or None, Unit.COUNT, "which nodes it runs on is not known")
 
 
-def absences(found: Sequence[Mapping[str, Any]]) -> Component:
-    """What was not there, from when to when and why. The browser writes the instants."""
+def absences(found: Sequence[Mapping[str, Any]], answer: bool = True) -> Component:
+    """What was not there, from when to when and why. The browser writes the instants.
+
+    answer: whether there are targets, and every one is known to answer: what nobody asks lately is not absent either.
+    """
     if not found:
-        return html.P("Nothing is absent: every target that is watched answers, in all it offers.", className="note")
+        well = "Nothing is absent: every target that is watched answers, in all it offers."
+        return html.P(well if answer else "No absence was recorded in the last day.", className="note")
     rows = []
     for one in found[:MOST_ABSENCES]:
         metric = catalog.find(one["metric"]) if one["metric"] else None
@@ -171,6 +175,7 @@ def body(status: Answer, absent: Answer) -> list[Component]:
     else:
         nothing = "None is watched."
     engines = targets(status["engines"], False, "Engines", "None is watched. Name one: --engine http://10.0.0.1:8000")
+    levels = [one["level"] for one in (*status["nodes"], *status["engines"])]
     hint = [html.P(HINT, className="note")] if any(one["engine"] == "vllm" for one in status["engines"]) else []
     return [
         head,
@@ -185,7 +190,7 @@ def body(status: Answer, absent: Answer) -> list[Component]:
             ],
             className="sections",
         ),
-        panel("Absences", absences(absent["absences"])),
+        panel("Absences", absences(absent["absences"], bool(levels) and "unknown" not in levels)),
     ]
 
 

@@ -296,6 +296,9 @@ def test_processes_facts_and_events() -> None:
     assert text(node.processes({**FOUND, "processes": []})) == "No process uses a GPU of this node."
     lost = {**FOUND, "processes": [], "state": "refused"}
     assert text(node.processes(lost)) == "Not known while the node does not answer."
+    silent = {**lost, "state": "unknown", "reason": "Collector silent for 1m 4s"}
+    assert text(node.processes(silent)) == "Not known: Collector silent for 1m 4s."
+    assert text(node.processes({**silent, "reason": ""})) == "Not known while the node does not answer."
     facts = text(node.facts(FOUND))
     assert facts == "Host name spark-03 GPU NVIDIA GB10 Board P4242"
     inner = {

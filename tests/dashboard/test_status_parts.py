@@ -89,7 +89,7 @@ def test_a_silent_target_says_how_often_it_is_asked_meanwhile() -> None:
 def test_only_a_vllm_engine_has_advice_on_its_log() -> None:
     def told(*engines: str) -> bool:
         found = {"sentence": {"level": "ok"}, "versions": {}, "nodes": [], "deployments": [], "store": FOUND}
-        found |= {"collector": {"left_out": {"ticks": 0, "stretches": []}}}
+        found |= {"collector": {"left_out": {"ticks": 0, "stretches": []}, "away": []}}
         found |= {"engines": [{**TARGET, "engine": one} for one in engines]}
         return status.HINT in text(status.body(found, {"absences": []}))
 
@@ -107,18 +107,31 @@ def test_nodes_lead_to_their_pages_and_engines_do_not() -> None:
     assert not any(attribute(part, "href") for part in walk(status.target_row(TARGET, False).head))
 
 
+def test_nothing_is_absent_only_where_every_target_is_known_to_answer() -> None:
+    def told(*levels: str) -> str:
+        found = {"sentence": {"level": "ok"}, "versions": {}, "engines": [], "deployments": [], "store": FOUND}
+        found |= {"collector": {"left_out": {"ticks": 0, "stretches": []}, "away": []}}
+        return text(status.body({**found, "nodes": [{**TARGET, "level": one} for one in levels]}, {"absences": []})[-1])
+
+    well, quiet = "Nothing is absent: every target that is watched answers", "No absence was recorded in the last day."
+    assert well in told("ok", "warning")
+    assert well not in told("ok", "unknown")
+    assert quiet in told("ok", "unknown")
+    assert quiet in told()
+
+
 def test_no_target_says_what_to_do() -> None:
     assert text(status.targets([], True, "Nodes", "None is watched.")) == "None is watched."
     sentence = {"level": "empty", "text": "Nothing is watched yet", "worst": None}
     body = status.body(
         {"sentence": sentence, "versions": {}, "nodes": [], "engines": [], "deployments": [], "store": FOUND}
-        | {"collector": {"left_out": {"ticks": 0, "stretches": []}}},
+        | {"collector": {"left_out": {"ticks": 0, "stretches": []}, "away": []}},
         {"absences": []},
     )
     told = text(body)
     assert "app.py run --node spark-01=http://10.0.0.1:9810" in told
     assert "--engine http://10.0.0.1:8000" in told
-    assert "Nothing is absent" in told
+    assert "No absence was recorded in the last day." in told
     assert "It left out no tick in the last day." in told
     assert "No engine has named a model yet." in told
 
