@@ -116,7 +116,11 @@ def _make(path: Path, pieces: formats.Pieces, progress: Progress) -> None:
     """Write beside, and put it in place when it is whole: what has the name is never half a file."""
     part = path.with_name(path.name + ".part")
     try:
-        with part.open("wb") as file:
+        file = part.open("wb")
+    except OSError as error:
+        raise ValueError(f"{path} cannot be written: {error.strerror}") from error
+    try:
+        with file:
             _write(pieces, file, progress)
         part.replace(path)
     except BaseException:

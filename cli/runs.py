@@ -293,17 +293,20 @@ def _show(sources: Sources, run_id: int, options: Mapping[str, Any]) -> int:
     if options.get("json"):
         print(json.dumps(found))
         return 0
-    say(*_lines(found))
+    say(*_lines(found, partly=bool(given)))
     return 0
 
 
-def _lines(found: Mapping[str, Any]) -> list[str]:
+def _lines(found: Mapping[str, Any], *, partly: bool) -> list[str]:
+    """partly: the numbers are of a stretch that was asked for."""
     run = found["run"]
     lines = [
         f"{run['name']} (run {run['id']} of {run['deployment']})",
         f"from {_end(run, 'start', 0)}: {run['began']}",
         "to   it goes on" if run["live"] else f"to   {_end(run, 'end', 1)}: {run['ended']}",
     ]
+    if partly:
+        lines.append(f"its numbers here are from {instant(found['stretch'][0])} to {instant(found['stretch'][1])}")
     lines += run["note"].split("\n") if run["note"] else []
     lines += [found["why"]] if found["why"] else []
     for section in found["summary"]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 import threading
@@ -97,6 +98,8 @@ def serve(machine: Machine, trailing: Trailing, options: argparse.Namespace, tok
 def main(arguments: Sequence[str] | None = None) -> int:
     """The agent: 0 after a goodbye; SystemExit with a sentence when it cannot start."""
     options = parser().parse_args(arguments)
+    if not os.path.isdir(options.root):
+        raise SystemExit(f"--root {options.root}: there is no such directory")
     token = read_token(options.token_file)
     process_memory.prepare()
     why_not = process_memory.lock() if options.lock_memory else None

@@ -58,7 +58,8 @@ def check_complete(answer: aiohttp.ClientResponse, body: bytes) -> None:
         raise AnswerError(Outcome.BAD_ANSWER, f"encoded as {encoding[:50]!r} although not asked for", answer.status)
     bounded = "Content-Length" in answer.headers or "chunked" in answer.headers.get("Transfer-Encoding", "")
     if not bounded and answer.content_type != "application/json" and not body.endswith(b"\n"):
-        raise AnswerError(Outcome.BAD_ANSWER, "the page ends in the middle of a line", answer.status)
+        cut = "the page ends in the middle of a line" if body else "the page is empty, or was cut off before it began"
+        raise AnswerError(Outcome.BAD_ANSWER, cut, answer.status)
 
 
 def classify(error: Exception) -> tuple[Outcome, str]:

@@ -156,6 +156,9 @@ def test_nothing_half_stays(world: World, capsys: pytest.CaptureFixture[str], mo
     assert [path.name for path in Path().iterdir() if path.name.startswith("a.")] == []
     assert run(world, *POWER, "-o", "no/such/folder/a.csv") == 2
     assert "there is no folder no/such/folder: make it" in capsys.readouterr().err
+    Path("b.csv.part").mkdir()
+    assert run(world, *POWER, "-o", "b.csv") == 2
+    assert capsys.readouterr().err.splitlines() == ["b.csv cannot be written: Is a directory"]
 
 
 def test_what_is_damaged_is_named_and_the_file_is_kept(world: World, capsys: pytest.CaptureFixture[str]) -> None:

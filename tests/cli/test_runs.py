@@ -105,6 +105,9 @@ def test_show(do: Do, world: World) -> None:
     assert "20.0 tok/s" in line
     found = json.loads(do("show", "1", "--json", "--start", "-45s", "--end", "-40s")[1])
     assert found["stretch"] == [tick(15), tick(20)]
+    told = f"its numbers here are from {cli.runs.instant(tick(15))} to {cli.runs.instant(tick(20))}"
+    assert do("show", "1", "--start", "-45s", "--end", "-40s")[1].splitlines()[3] == told
+    assert "its numbers here" not in out
 
 
 def test_a_trimmed_run_begins_and_ends_where_its_numbers_do(do: Do, world: World) -> None:

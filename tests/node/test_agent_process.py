@@ -205,6 +205,8 @@ def test_wrong_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
         read_token(str(empty))
     with pytest.raises(SystemExit, match="No such file"):
         read_token(str(tmp_path / "none"))
+    with pytest.raises(SystemExit, match=r"--root .*/none: there is no such directory"):
+        main(["--root", str(tmp_path / "none")])
     with pytest.raises(SystemExit) as version:
         main(["--version"])
     assert version.value.code == 0

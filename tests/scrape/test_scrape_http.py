@@ -290,6 +290,14 @@ def test_page_that_is_cut_off_or_no_page(answer: bytes) -> None:
     assert (reply.outcome, reply.body) == (Outcome.BAD_ANSWER, b"")
 
 
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [(b"a 12", "the page ends in the middle of a line"), (b"", "the page is empty, or was cut off before it began")],
+)
+def test_a_page_that_does_not_tell_its_length_says_what_it_lacks(body: bytes, reason: str) -> None:
+    assert one(says(b"HTTP/1.0 200 OK\r\n\r\n" + body, stay=False)).reason == reason
+
+
 def test_old_http_without_length_is_taken_when_its_last_line_is_whole() -> None:
     assert one(says(b"HTTP/1.0 200 OK\r\n\r\na 12\n", stay=False)).body == b"a 12\n"
     json = b"HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n{}"
