@@ -245,6 +245,10 @@ def test_a_long_message_says_how_much_is_left_out() -> None:
     assert paragraphs[-1] == f"… and {40 - len(paragraphs) + 1} more: http://hub:8050/alerts"
     assert len(paragraphs) > 5
     assert len(found.payload["alerts"]) == 40
+    for most in range(700, 1_000, 7):
+        short = message(wanted, alerts, Context("http://hub:8050/"), most)
+        assert short is not None
+        assert len(short.body) <= most
 
 
 def test_no_message_is_longer_than_discord_takes() -> None:
