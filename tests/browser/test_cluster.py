@@ -77,7 +77,6 @@ def test_the_hover_box_keeps_the_legends_order_and_names_who_is_meant(make_site:
     )
 
 
-@pytest.mark.look
 def test_zoom_survives_ticks_until_one_goes_back(make_site: MakeSite, open_page: Open) -> None:
     site = make_site(ticks=120)
     page = open_page(site.address)
@@ -170,7 +169,6 @@ def test_a_hidden_page_rests_and_catches_up(make_site: MakeSite, open_page: Open
     page.wait_for_function("() => document.querySelector('[data-plots] .js-plotly-plot').data[0].y.length === 33")
 
 
-@pytest.mark.look
 def test_theme_follows_the_system_then_the_button_and_is_kept(make_site: MakeSite, open_page: Open) -> None:
     site = make_site()
     page = open_page(site.address, color_scheme="dark")

@@ -34,7 +34,6 @@ def test_from_a_tile_to_its_node_and_back_without_a_reload(make_site: MakeSite, 
     expect(page.locator(".tile", has_text="spark-02").locator(".power")).to_have_text("71\u00a0W")
 
 
-@pytest.mark.look
 def test_a_fragment_is_written_anew_and_keeps_what_is_open(make_site: MakeSite, open_page: Open) -> None:
     site = make_site()
     page = open_page(f"{site.address}/status")

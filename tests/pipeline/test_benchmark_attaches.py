@@ -77,11 +77,13 @@ def attached(sources: Sources) -> Any:
     return told
 
 
+@pytest.mark.live
 def test_it_finds_the_run_by_itself(sources: Sources, attached: Any) -> None:
     assert (attached["run"], attached["new"], attached["how"]) == (1, False, "the same model and output tokens")
     assert [run.id for run in sources.store.runs()] == [1]
 
 
+@pytest.mark.live
 def test_both_sides_agree(sources: Sources, attached: Any) -> None:
     run = sources.store.run(1)
     assert run is not None
@@ -99,6 +101,7 @@ def test_both_sides_agree(sources: Sources, attached: Any) -> None:
     assert differences["e2el_mean"] == pytest.approx(0.037, abs=0.003)
 
 
+@pytest.mark.live
 def test_its_report(sources: Sources, attached: Any) -> None:
     run = sources.store.run(1)
     assert run is not None

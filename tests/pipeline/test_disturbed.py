@@ -162,7 +162,7 @@ def test_a_collector_that_starts_anew_on_a_clock_that_was_set_back(tmp_path: Pat
             assert re.search(r"set back: times stay 3[56]\d\d\.\d s ahead", events(store)[0])
 
 
-@pytest.mark.parametrize("change", [AUTUMN, SPRING])
+@pytest.mark.parametrize("change", [AUTUMN, pytest.param(SPRING, marks=pytest.mark.live)])
 def test_a_night_in_which_the_hour_changes(tmp_path: Path, change: float) -> None:
     """Nothing happens: times are epoch milliseconds, and files say UTC wherever the machine stands."""
     with scene(tmp_path / "store.db", wall_s=change - 3, zone="Europe/Berlin") as found:

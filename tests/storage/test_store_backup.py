@@ -305,6 +305,7 @@ def first(path: Path, row: str = "") -> Path:
     return path
 
 
+@pytest.mark.live
 def test_an_older_backup_is_brought_forward_in_the_copy_and_verified(tmp_path: Path) -> None:
     old = first(tmp_path / "old.db")
     was = old.read_bytes()
@@ -322,6 +323,7 @@ def test_an_older_backup_is_brought_forward_in_the_copy_and_verified(tmp_path: P
     store.close()
 
 
+@pytest.mark.live
 def test_an_older_backup_that_is_damaged_changes_nothing(tmp_path: Path) -> None:
     """Whoever damaged its rows left a file that SQLite finds whole."""
     fill(tmp_path / "store.db").close()

@@ -271,7 +271,7 @@ HISTORY = st.lists(
 DEEDS = st.lists(st.sampled_from(["seal", "fold", "drop", "forget"]), max_size=5)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(history=HISTORY, late=HISTORY, deeds=DEEDS, data=st.data())
 def test_whatever_happens_days_say_what_hours_say(
     tmp_path_factory: pytest.TempPathFactory,

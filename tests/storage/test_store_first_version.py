@@ -69,6 +69,7 @@ def test_it_is_of_the_newest_version_and_says_what_it_said(store: Store) -> None
     assert (latest.sequence, latest.last_tick) == (COUNT, tick(COUNT - 1))
 
 
+@pytest.mark.live
 def test_sealed_it_says_the_same(store: Store) -> None:
     assert store.verify().faults == []
     # the node was away for the whole of its third hour

@@ -120,7 +120,7 @@ def test_the_list_and_the_command_line(web: Web, capsys: pytest.CaptureFixture[s
     table = command._row(web.get("runs")["runs"][0])
     for path, unit in command.HEADS:
         assert bare(text(expected[path], unit.value)) in map(bare, table)
-    lines = "\n".join(command._lines(web.get("runs/1")))
+    lines = "\n".join(command._lines(web.get("runs/1"), partly=False))
     for (_section, _key, of), (value, shown) in summary.items():
         assert value is None or bare(shown) in bare(lines), of
 

@@ -342,6 +342,7 @@ def test_a_run_that_lies_about_its_times_is_answered(web: Web) -> None:
     assert str(2**53 - 1) not in str(table)
 
 
+@pytest.mark.live
 def test_a_run_of_a_year_is_answered(web: Web) -> None:
     """Of which three minutes were watched."""
     web.world.writer.commit(Batch(runs=[run(9, -31_000_000, 130)]), web.world.now)

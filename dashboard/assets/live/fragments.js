@@ -7,6 +7,7 @@ import { inUse, initial, isTyped } from "./fields.js";
 
 const known = new Map();
 const filled = new Set();
+const LATE_MS = 1_000; // before it nobody notices that there is nothing yet
 
 // Shown by the browser: whether a part is open, a button that waits for an answer, and what was answered.
 const OWN = new Set(["open", "disabled"]);
@@ -151,6 +152,7 @@ export function lookForFragments() {
     if (entry?.html && !place.filled) fill(place, entry.html);
     if (entry) continue;
     known.set(address, {});
+    setTimeout(() => places(address).filter((one) => !one.filled).forEach((one) => (one.dataset.late = "")), LATE_MS);
     load(address);
   }
 }
