@@ -1,6 +1,6 @@
-// What rules say and people wrote on the live plots: dashed lines where they begin to hold, grounds while an alert fired that read what a
-// plot shows, and a bar on the time axis while any of the cluster, its nodes or engines fired. On a canvas above the plots, because a shape of Plotly's would
-// cost a layout on every redraw.
+// What rules say and people wrote on the live plots: dashed lines where rules begin to hold, grounds while an alert fired
+// that read what a plot shows, a bar on the time axis while any of the cluster, its nodes or engines fired, and
+// annotations. On a canvas above the plots, because a shape of Plotly's would cost a layout on every redraw.
 
 import { firedOn } from "../explore/limits.js";
 import { Rules } from "../explore/rules.js";
